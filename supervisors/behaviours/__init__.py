@@ -1,0 +1,1 @@
+"""The behaviours of OTP: servers, supervisors, registries and groups."""

@@ -1,0 +1,306 @@
+"""Actors as pykka has them, on a shared event loop.
+
+Everything of `pykka.Actor` works: on_start, on_receive, on_stop, on_failure, proxies, the registry.
+Handlers may be plain functions or coroutines. What differs is on purpose: a failure never stops
+other actors, whatever was raised.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import CoroutineType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import pykka
+from pykka.messages import (
+    ProxyCall,
+    ProxyGetAttr,
+    ProxySetAttr,
+    _ActorStop,  # pyright: ignore[reportPrivateUsage]  # pykka's own way to say stop
+)
+
+from supervisors.machines.mailbox import Bound
+from supervisors.runtime.actor_process import ActorProcess, BoundedActorProcess, System, Work
+from supervisors.runtime.future import Future
+from supervisors.runtime.node import Node, current_node
+from supervisors.runtime.process import RUNNING, STOPPING, Ask
+from supervisors.runtime.ref import ActorRef, Call, Cast, Ref, Told
+from supervisors.runtime.reports import publish
+from supervisors.runtime.tasks import crash_report
+from supervisors.words.errors import SpecError
+from supervisors.words.reasons import NORMAL, Error, ExitReason, as_reason
+
+if TYPE_CHECKING:
+    from supervisors.words.signals import Down, Exit
+
+logger = logging.getLogger("pykka")
+
+_PYKKA_MESSAGES = frozenset((_ActorStop, ProxyCall, ProxyGetAttr, ProxySetAttr))
+
+
+class _OnStop:
+    """Stands for what is being handled while on_stop or on_failure runs."""
+
+    __slots__ = ("asked", "reason")
+
+    def __init__(self, asked: Ask | None, reason: ExitReason) -> None:
+        self.asked = asked
+        self.reason = reason
+
+
+class Actor(pykka.Actor):
+    """An actor that shares an event loop with thousands of others.
+
+    Define it as any pykka actor. `on_receive`, the hooks and proxied methods may be `async def`;
+    the actor's next message waits until the coroutine is done.
+    """
+
+    trap_exit: ClassVar[bool] = False
+    """Whether exit signals come as `Exit` messages instead of ending the actor."""
+    urgent_signals: ClassVar[bool] = True
+    """Whether `Exit` and `Down` messages overtake the unread messages of others."""
+    mailbox_bound: ClassVar[Bound | None] = None
+    """The bound of the mailbox, for example `Bound(1_000, "drop_oldest")`; None for no bound."""
+    ref_class: ClassVar[type[ActorRef[Any]]] = ActorRef
+
+    _process: ActorProcess
+
+    @classmethod
+    def start(cls, *args: Any, **kwargs: Any) -> ActorRef[Self]:
+        """Start an actor on the current node and enter it in `pykka.ActorRegistry`.
+
+        The arguments go to the constructor. `on_start` runs on the loop, after this returns.
+
+        Raises:
+            NodeStopped: The node this code runs in has been stopped.
+        """
+        actor = cls(*args, **kwargs)
+        process = getattr(actor, "_process", None)
+        if process is None:
+            raise SpecError(
+                f"{cls.__name__}.__init__() did not call super().__init__(). "
+                "Write it as its first line: `super().__init__()`."
+            )
+        pykka.ActorRegistry.register(process.ref)
+        actor._in_registry = True
+        logger.debug(f"Starting {actor}")
+        actor._start_actor_loop()
+        return cast("ActorRef[Self]", process.ref)
+
+    _in_registry = False
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        node = current_node()
+        bound = self.mailbox_bound
+        process = (
+            ActorProcess(node, self) if bound is None else BoundedActorProcess(node, self, bound)
+        )
+        process.ref = self.ref_class(process)
+        self._process = process
+
+    @staticmethod
+    def _create_actor_inbox() -> Any:
+        raise SpecError("the mailbox of a loop actor is made with its process; start the actor")
+
+    @staticmethod
+    def _create_future() -> Future[Any]:
+        return Future()
+
+    def _start_actor_loop(self) -> None:
+        process = self._process
+        node = process.node
+
+        def begin() -> None:
+            node.adopt(process, None)
+            process.begin()
+
+        if node.thread_id == threading.get_ident():
+            begin()
+        else:
+            node.post(begin)
+
+    @property
+    def actor_ref(self) -> ActorRef[Self]:  # type: ignore[override]  # ours is one, and typed on us
+        """The actor's ref."""
+        return cast("ActorRef[Self]", self._process.ref)
+
+    @property
+    def ref(self) -> ActorRef[Self]:
+        """The actor's ref."""
+        return cast("ActorRef[Self]", self._process.ref)
+
+    @property
+    def node(self) -> Node:
+        """The node the actor lives on."""
+        return self._process.node
+
+    @property
+    def parent(self) -> Ref | None:
+        """The ref of the process that started it with a link."""
+        parent = self._process.parent
+        return parent.ref if parent is not None else None
+
+    @property
+    def actor_urn(self) -> str:  # type: ignore[override]  # made when first asked for
+        """The actor's universally unique name."""
+        return self._process.urn()
+
+    @property
+    def actor_inbox(self) -> Any:  # type: ignore[override]  # the process takes the mail
+        """The mailbox as pykka sees it."""
+        return self._process
+
+    @property
+    def actor_stopped(self) -> threading.Event:  # type: ignore[override]  # made when first asked for
+        """An event that is set when the actor takes no more messages."""
+        return self._process.stopped_event()
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} ({self.actor_urn})"
+
+    def take(self, match: Any = None) -> Any:
+        """Take the first unread message that matches out of the mailbox, or return None.
+
+        *match* is a predicate or a type; without it, any message matches.
+        """
+        return self._process.take(matcher(match))
+
+    # ---- what the process asks of the actor
+
+    def _first(self) -> Work | None:
+        return self._handle(_START)
+
+    def _handle(self, item: Any) -> Work | None:
+        """Handle one item of the mailbox; returns the coroutine it takes, if it takes one."""
+        message = item
+        kind = item.__class__
+        if kind is Ask or kind is Call:
+            message = item.message
+        elif kind is Cast:
+            message = item.request
+        elif kind is Told:
+            message = item.message
+        elif kind is System:
+            return self._handle_system(item)
+        try:
+            if item is _START:
+                self._process.state = RUNNING
+                value: Any = self.on_start()
+            elif message.__class__ in _PYKKA_MESSAGES:
+                if message.__class__ is _ActorStop:
+                    return self._stop_in_order(item if kind is Ask else None)
+                value = self._handle_receive(message)
+            else:
+                value = self.on_receive(message)
+        except BaseException as error:  # the edge of the actor: every failure is its own
+            return self._fail(item, error)
+        if value.__class__ is CoroutineType:
+            return value, item
+        if kind is Ask or kind is Call:
+            item.reply(value)
+        return None
+
+    def _resume(self, item: Any, value: Any) -> Work | None:
+        """Go on after the coroutine that handled *item* returned *value*."""
+        if item.__class__ is _OnStop:
+            self._stopped(item)
+        elif isinstance(item, Ask):
+            item.reply(value)
+        return None
+
+    def _fail(self, item: Any, error: BaseException) -> Work | None:
+        """Go on after handling *item* raised *error*."""
+        if item.__class__ is _OnStop:
+            logger.error(f"Unhandled exception in {self}:", exc_info=error)
+            self._stopped(item)
+            return None
+        reason = as_reason(error)
+        if isinstance(item, Ask) and isinstance(error, Exception) and isinstance(reason, Error):
+            logger.info(f"Exception returned from {self} to caller:", exc_info=error)
+            item.fail(error)
+            return None
+        if isinstance(item, Ask) and isinstance(reason, Error):
+            item.fail(error)
+        return self._crash(reason)
+
+    def _crash(self, reason: ExitReason) -> Work | None:
+        process = self._process
+        error = getattr(reason, "exception", None)
+        if error is not None and not isinstance(error, Exception):
+            # pykka's words for it, though here nobody else is stopped.
+            logger.debug(f"{error!r} in {self}. Stopping all actors.")
+        elif error is not None:
+            logger.error(f"Unhandled exception in {self}:", exc_info=error)
+        if process.state < STOPPING:
+            process.state = STOPPING
+            self._leave_registry()
+            process.mark_stopping()
+        if not isinstance(error, Exception):
+            logger.debug(f"Stopped {self}")
+            return self._run_hook(self.on_stop, None, reason)
+        kind, traceback = type(error), cast("TracebackType | None", error.__traceback__)
+        return self._run_hook(lambda: self.on_failure(kind, error, traceback), None, reason)
+
+    def _stop_in_order(self, asked: Ask | None) -> Work | None:
+        process = self._process
+        if process.state >= STOPPING:
+            if asked is not None:
+                asked.reply(None)
+            return None
+        process.state = STOPPING
+        self._leave_registry()
+        process.mark_stopping()
+        logger.debug(f"Stopped {self}")
+        return self._run_hook(self.on_stop, asked, NORMAL)
+
+    def _run_hook(self, hook: Any, asked: Ask | None, reason: ExitReason) -> Work | None:
+        item = _OnStop(asked, reason)
+        try:
+            value = hook()
+        except BaseException as error:  # the edge of the actor: every failure is its own
+            return self._fail(item, error)
+        if value.__class__ is CoroutineType:
+            return value, item
+        self._stopped(item)
+        return None
+
+    def _stopped(self, item: _OnStop) -> None:
+        process = self._process
+        if not item.reason.is_calm:
+            publish(crash_report(process, item.reason))
+        process.die(item.reason)
+        if item.asked is not None:
+            item.asked.reply(None)
+
+    def _handle_system(self, system: System) -> Work | None:
+        try:
+            value = system.deed(self)
+        except Exception as error:  # it is the requester's failure, not the actor's
+            system.done.try_fail(error)
+        else:
+            system.done.try_set(value)
+        return None
+
+    def _leave_registry(self) -> None:
+        if self._in_registry:
+            self._in_registry = False
+            pykka.ActorRegistry.unregister(self._process.ref)
+
+    def _released(self, reason: ExitReason) -> None:
+        """Called when the process has ended, whatever the way."""
+        self._leave_registry()
+
+
+class _Start:
+    __slots__ = ()
+
+
+_START = _Start()
+
+
+def matcher(match: Any) -> Any:
+    """What `match` means: any message, a type, or a predicate."""
+    if match is None or not isinstance(match, type | tuple):
+        return match
+    return lambda message: isinstance(message, match)

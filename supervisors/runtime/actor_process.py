@@ -1,0 +1,451 @@
+"""A process in which an actor runs: takes its mail and lets the actor handle it, one at a time.
+
+Synchronous handlers run straight from the node's turn. The first handler that returns a coroutine
+gets a task, which goes on with the mail until there is none; so only actors that wait cost a task,
+and only while they wait. Knows when to run what; what a message means is the actor's business.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from supervisors.machines.mailbox import Bound, Verdict
+from supervisors.runtime.future import Future
+from supervisors.runtime.here import get_here
+from supervisors.runtime.process import DEAD, NEW, STARTING, Ask, Process, refuse
+from supervisors.runtime.ref import Cast, Told, task_processes
+from supervisors.runtime.reports import report
+from supervisors.words.errors import ProcessDead, StartFailed, StartIgnored
+from supervisors.words.reasons import KILLED, ExitReason
+from supervisors.words.reports import AbandonedReport
+
+if TYPE_CHECKING:
+    from supervisors.runtime.actor import Actor
+    from supervisors.runtime.loop import Task
+    from supervisors.runtime.node import Node, TimerHandle
+
+Work = tuple[Coroutine[Any, Any, Any], Any]
+"""A coroutine a handler returned, and what it was handling."""
+
+_log = logging.getLogger("supervisors.trace")
+_stopped_lock = threading.Lock()
+
+
+class System:
+    """A request to the kernel of a process, through its mailbox: handled also while suspended."""
+
+    __slots__ = ("deed", "done")
+
+    def __init__(self, node: Node, deed: Callable[[Actor], Any]) -> None:
+        self.deed = deed
+        self.done: Future[Any] = Future(node)
+
+    def server_ended(self, reason: ExitReason) -> None:
+        """Called when the process ends with this request unanswered."""
+        self.done.try_fail(ProcessDead(f"the process ended: {reason}", reason))
+
+
+def is_system(item: Any) -> bool:
+    """Whether *item* is for the kernel."""
+    return item.__class__ is System
+
+
+def trace(process: ActorProcess, item: Any) -> None:
+    """Tell the tracer of *process* what it is about to handle."""
+    match item:
+        case Ask():
+            tell_tracer(process, ("in", "call", item.message))
+        case Cast():
+            tell_tracer(process, ("in", "cast", item.request))
+        case Told():
+            tell_tracer(process, ("in", "info", item.message))
+        case _:
+            tell_tracer(process, ("in", "info", item))
+
+
+def tell_tracer(process: ActorProcess, event: tuple[Any, ...]) -> None:
+    """Call the tracer; one that raises or returns "done" is taken off."""
+    tracer = process.tracer
+    if tracer is None:
+        return
+    try:
+        if tracer(event) != "done":
+            return
+    except Exception:  # the user's function must not harm the actor it looks at
+        _log.exception("the tracer of %s failed and was taken off", process.ref)
+    process.tracer = None
+    process.look_special()
+
+
+class ActorProcess(Process):
+    """The process of one actor."""
+
+    __slots__ = (
+        "_begun",
+        "_grace",
+        "_stopped",
+        "_task",
+        "_urn",
+        "_work",
+        "ack",
+        "actor",
+        "actor_class",
+        "busy",
+        "doomed",
+        "express",
+        "idle_timer",
+        "ignored",
+        "running",
+        "special",
+        "suspended",
+        "tracer",
+    )
+
+    def __init__(self, node: Node, actor: Actor) -> None:
+        super().__init__(
+            node, initial_call=type(actor).__name__, trapping=bool(getattr(actor, "trap_exit", False))
+        )
+        self.actor: Actor | None = actor
+        self.actor_class = type(actor)
+        self.ack: Future[Any] | None = None
+        self.ignored = False
+        self.doomed: ExitReason | None = None
+        self.running = False
+        self.busy = False
+        # True when the next item is not simply the oldest message, see _next_special().
+        self.special = False
+        self.suspended = False
+        self.express: deque[Any] | None = None
+        self.tracer: Callable[[tuple[Any, ...]], object] | None = None
+        self.idle_timer: TimerHandle | None = None
+        self._task: Task | None = None
+        self._begun = False
+        self._work: Work | None = None
+        self._grace: TimerHandle | None = None
+        self._urn: str | None = None
+        self._stopped: threading.Event | None = None
+
+    # ---- what pykka wants to know
+
+    def urn(self) -> str:
+        """The actor's URN, made when first asked for."""
+        if self._urn is None:
+            self._urn = uuid.uuid4().urn
+        return self._urn
+
+    def stopped_event(self) -> threading.Event:
+        """pykka's `actor_stopped`, made when first asked for."""
+        with _stopped_lock:
+            if self._stopped is None:
+                self._stopped = threading.Event()
+                if self.stopping:
+                    self._stopped.set()
+            return self._stopped
+
+    def mark_stopping(self) -> None:
+        """Take no more messages, as pykka has it."""
+        with _stopped_lock:
+            self.stopping = True
+            if self._stopped is not None:
+                self._stopped.set()
+
+    def empty(self) -> bool:
+        """Whether the mailbox is empty."""
+        return not self.normal
+
+    # ---- running
+
+    def begin(self) -> None:
+        """Start, in the thread of the loop: the actor's first code runs at the next turn."""
+        self.state = STARTING
+        self.scheduled = True
+        self.node.make_ready(self)
+
+    def run(self, budget: int) -> bool:
+        if self.urgent:
+            self.take_signals()
+        if self.state == DEAD:
+            self.scheduled = False
+            self.bury()
+            return False
+        if self.busy:
+            # The task goes on with the mail; until then mail need not wake anybody, unless the
+            # handler in it waits for some.
+            self.scheduled = self.receivers is None
+            self.match_receivers()
+            return False
+        more = self.work(budget)
+        if self._work is not None:
+            self._go_on_in_a_task()
+            return False
+        return more
+
+    def work(self, budget: int) -> bool:
+        """Handle up to *budget* messages; stops at a coroutine, which it leaves in `_work`."""
+        self.scheduled = False
+        actor = self.actor
+        if actor is None:
+            return False
+        normal = self.normal
+        self.running = True
+        work: Work | None
+        try:
+            if self.state == STARTING:
+                work = actor._first()  # noqa: SLF001  # an actor and its process are one
+                if work is not None:
+                    self._work = work
+                    return False
+            while budget and not self.doomed:
+                if self.urgent:
+                    self.take_signals()
+                    continue
+                if self.state == DEAD:
+                    break
+                if self.special:
+                    item = self._next_special()
+                    if item is None:
+                        break
+                elif normal:
+                    item = normal.popleft()
+                else:
+                    break
+                budget -= 1
+                work = actor._handle(item)  # noqa: SLF001  # see above
+                if work is not None:
+                    self._work = work
+                    return False
+        finally:
+            self.running = False
+        if self.doomed is not None:
+            self.die(self.doomed)
+            return False
+        return bool(normal) and not self.suspended and self.state != DEAD
+
+    # ---- what is not simply the oldest message
+
+    def put_signal(self, message: Any) -> None:
+        if not self.actor_class.urgent_signals or self.state == DEAD:
+            self.put(message)
+            return
+        if self.express is None:
+            self.express = deque()
+        self.express.append(message)
+        self.special = True
+        if not self.scheduled:
+            self.schedule()
+
+    def take(self, match: Callable[[Any], object] | None, default: Any = None) -> Any:
+        express = self.express
+        if express:
+            for index, message in enumerate(express):
+                if match is None or match(message):
+                    del express[index]
+                    self.look_special()
+                    return message
+        return super().take(match, default)
+
+    def _next_special(self) -> Any:
+        item: Any = None
+        if self.suspended:
+            item = self.take(is_system)
+        elif self.express:
+            item = self.express.popleft()
+        elif self.normal:
+            item = self.normal.popleft()
+        if item is not None and self.tracer is not None and not is_system(item):
+            trace(self, item)
+        self.look_special()
+        return item
+
+    def look_special(self) -> None:
+        """Find out whether the next item takes a closer look."""
+        self.special = self.suspended or self.tracer is not None or bool(self.express)
+
+    def _go_on_in_a_task(self) -> None:
+        self.busy = True
+        self.scheduled = True
+        self._task = self.node.spawn_task(self._drive(), str(self.ref))
+
+    async def _drive(self) -> None:
+        """Run the coroutine in `_work`, and go on with the mail, until there is none."""
+        if self._work is None:
+            return  # it was ended before this task began
+        self._begun = True
+        task = self.node.loop.current_task()
+        task_processes[task] = self
+        cancelled = self.node.loop.cancelled
+        try:
+            while self._work is not None:
+                coroutine, item = self._work
+                self._work = None
+                try:
+                    value = await coroutine
+                except cancelled as error:
+                    if self.state == DEAD:
+                        return
+                    if self.doomed is None and not self._cancelled_by_itself():
+                        self.doomed = KILLED  # the loop is being taken down
+                    if self.doomed is not None:
+                        return
+                    after = self._resume(item, None, error)
+                except BaseException as error:  # the edge of the actor: every failure is its own
+                    if self.doomed is not None or self.state == DEAD:
+                        return
+                    after = self._resume(item, None, error)
+                else:
+                    if self.doomed is not None or self.state == DEAD:
+                        return
+                    after = self._resume(item, value, None)
+                if after is not None:
+                    self._work = after
+                elif self.state != DEAD and not self.doomed:
+                    here = get_here()
+                    before, here.current = here.current, self
+                    try:
+                        more = self.work(64)
+                    finally:
+                        here.current = before
+                    if more:
+                        break
+        finally:
+            task_processes.pop(task, None)
+            self.busy = self._begun = False
+            self._task = None
+            if self._grace is not None:
+                self._grace.cancel()
+                self._grace = None
+            if self.doomed is not None:
+                self.die(self.doomed)
+            self.schedule()
+
+    def _resume(self, item: Any, value: Any, error: BaseException | None) -> Work | None:
+        actor = self.actor
+        if actor is None:
+            return None
+        here = get_here()
+        before, here.current = here.current, self
+        self.running = True
+        try:
+            if error is None:
+                return actor._resume(item, value)  # noqa: SLF001  # an actor and its process are one
+            return actor._fail(item, error)  # noqa: SLF001  # see above
+        finally:
+            self.running = False
+            here.current = before
+
+    def _cancelled_by_itself(self) -> bool:
+        """Whether the handler raised the cancellation, and the node goes on."""
+        return self.node.running
+
+    # ---- the end
+
+    def doom(self, reason: ExitReason) -> None:
+        if self.state == NEW:
+            self.die(reason)
+        elif self.running:
+            # Its own synchronous code is on the stack: it ends when that returns.
+            if self.doomed is None:
+                self.doomed = reason
+            if self.busy and self._task is not None:
+                self._task.cancel()
+        elif self.busy and not self._begun:
+            # A task that is cancelled before it begins runs nothing at all.
+            work, self._work = self._work, None
+            self.busy = False
+            if work is not None:
+                work[0].close()
+            if self._task is not None:
+                self._task.cancel()
+                self._task = None
+            self.die(reason)
+        elif self.busy:
+            if self.doomed is None or isinstance(reason, type(KILLED)):
+                self.doomed = reason
+            if self._task is not None:
+                self._task.cancel()
+            if self._grace is None:
+                self._grace = self.node.after(self.node.kill_grace, self._abandon)
+        else:
+            self.die(reason)
+
+    def _abandon(self) -> None:
+        self._grace = None
+        if self.state != DEAD:
+            report(AbandonedReport(self.ref, self.node.kill_grace))
+            self.die(self.doomed or KILLED)
+
+    def release(self, reason: ExitReason) -> None:
+        if self.idle_timer is not None:
+            self.idle_timer.cancel()
+            self.idle_timer = None
+        self.mark_stopping()
+        actor = self.actor
+        self.actor = None
+        if actor is not None:
+            actor._released(reason)  # noqa: SLF001  # an actor and its process are one
+
+    def ended(self, reason: ExitReason) -> None:
+        ack, self.ack = self.ack, None
+        if ack is not None:
+            ack.try_fail(StartIgnored() if self.ignored else StartFailed(reason))
+
+
+class BoundedActorProcess(ActorProcess):
+    """The process of an actor whose mailbox has a bound."""
+
+    __slots__ = ("_room", "bound", "waiting")
+
+    def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
+        super().__init__(node, actor)
+        self.bound = bound
+        self._room = threading.Condition()
+
+    def put(self, item: Any) -> None:
+        normal = self.normal
+        verdict = self.bound.verdict(len(normal))
+        if verdict is not Verdict.TAKE and self.state != DEAD:
+            full = f"the mailbox of {self.ref} holds its {self.bound.limit} messages"
+            if verdict is Verdict.WAIT:
+                if self.node.thread_id == threading.get_ident():
+                    refuse(item, f"{full}, and its own event loop cannot wait for room")
+                    return
+                with self._room:
+                    self._room.wait_for(
+                        lambda: len(normal) < self.bound.limit or self.state == DEAD
+                    )
+            elif verdict is Verdict.REJECT:
+                refuse(item, full)
+                return
+            elif verdict is Verdict.DROP_NEWEST:
+                self._drop(item, full)
+                return
+            else:
+                try:
+                    self._drop(normal.popleft(), full)
+                except IndexError:
+                    pass  # it has been taken meanwhile, so there is room
+        super().put(item)
+
+    @staticmethod
+    def _drop(item: Any, text: str) -> None:
+        if hasattr(item, "server_ended"):
+            refuse(item, f"{text}; this request was dropped")
+
+    def put_signal(self, message: Any) -> None:
+        super().put(message)  # an Exit or a Down is never dropped
+
+    def work(self, budget: int) -> bool:
+        more = super().work(budget)
+        with self._room:
+            self._room.notify_all()
+        return more
+
+    def release(self, reason: ExitReason) -> None:
+        super().release(reason)
+        with self._room:
+            self._room.notify_all()

@@ -1,0 +1,467 @@
+"""A process: an identity with links, monitors and a mailbox, until it ends.
+
+Knows nothing of pykka or of what the process does. Its state is touched in one thread only, that
+of its node's loop; whoever is elsewhere leaves a signal in the urgent lane instead, so that what
+one sender does arrives in the order it was done (the guarantee of OTP). Messages go straight to
+the other lane from anywhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from supervisors.machines.exits import Fate, fate
+from supervisors.runtime.future import Future
+from supervisors.words.errors import MailboxFull, NoProcess, ProcessDead, ReceiveTimeout
+from supervisors.words.reasons import NOPROC, NORMAL, ExitReason
+from supervisors.words.signals import Down, Exit
+
+if TYPE_CHECKING:
+    from supervisors.runtime.node import Node, TimerHandle
+    from supervisors.runtime.ref import Ref
+
+NEW, STARTING, RUNNING, STOPPING, DEAD = range(5)
+STATES = ("new", "starting", "running", "stopping", "dead")
+
+_ids = itertools.count(1)
+_get_ident = threading.get_ident
+
+
+class Ask(Future[Any]):
+    """A request in a mailbox, and the future of its answer: who handles it replies through it."""
+
+    __slots__ = ("message", "server")
+
+    def __init__(self, server: Process, message: Any) -> None:
+        super().__init__(server.node)
+        self.server = server
+        self.message = message
+
+    def reply(self, value: Any = None) -> bool:
+        """Answer the caller; False if it has an answer already or no longer waits."""
+        return self._settle(1, value)
+
+    def fail(self, exception: BaseException) -> bool:
+        """Refuse: the caller gets *exception* raised; False if it has an answer already."""
+        return self.try_fail(exception)
+
+    def server_ended(self, reason: ExitReason) -> None:
+        """Called when the server ends with this request unanswered."""
+        self.try_fail(
+            ProcessDead(f"{self.server.ref} stopped before handling the message: {reason}", reason)
+        )
+
+
+class Monitor:
+    """One watch of one process over another. Also a send target if it was made with an alias."""
+
+    __slots__ = ("active", "alias", "open", "target", "watcher")
+
+    def __init__(self, watcher: Process, target: Any, alias: str | None) -> None:
+        self.watcher = watcher
+        self.target = target
+        self.active = True
+        self.alias = alias
+        self.open = alias is not None
+
+    def __repr__(self) -> str:
+        return f"<monitor of {self.target}>"
+
+
+class Alias:
+    """A stand-in for a process that can be taken back; what is sent to it then vanishes."""
+
+    __slots__ = ("once", "open", "owner")
+
+    def __init__(self, owner: Process, *, once: bool) -> None:
+        self.owner = owner
+        self.once = once
+        self.open = True
+
+    def __repr__(self) -> str:
+        return f"<alias of {self.owner.ref}>"
+
+
+class Receive(Future[Any]):
+    """A wait for the first message that matches; withdrawn when nobody waits any more."""
+
+    __slots__ = ("match", "owner", "timer")
+
+    def __init__(self, owner: Process, match: Callable[[Any], object] | None) -> None:
+        super().__init__(owner.node)
+        self.owner = owner
+        self.match = match
+        self.timer: TimerHandle | None = None
+
+    def _withdrawn(self) -> None:
+        if self.try_fail(ReceiveTimeout(None)):
+            self.owner.forget_receiver(self)
+        elif self._state == 1:
+            # It had been given a message in the very moment it was cancelled: put it back.
+            self.owner.normal.appendleft(self._value)
+
+
+class Process:
+    """The part every process has, whatever runs in it."""
+
+    busy = False
+    """Whether a task of the process waits for something."""
+    owned_by_node = True
+    """False for a task or thread of the user's, which the node did not start and does not stop."""
+
+    __slots__ = (
+        "__weakref__",
+        "at_death",
+        "id",
+        "initial_call",
+        "links",
+        "monitors",
+        "name",
+        "node",
+        "normal",
+        "parent",
+        "reason",
+        "receivers",
+        "ref",
+        "scheduled",
+        "state",
+        "stopping",
+        "trapping",
+        "urgent",
+        "watching",
+    )
+
+    def __init__(self, node: Node, *, initial_call: str, trapping: bool = False) -> None:
+        self.id = next(_ids)
+        self.node = node
+        self.initial_call = initial_call
+        self.trapping = trapping
+        self.state = NEW
+        self.stopping = False
+        self.reason: ExitReason | None = None
+        self.ref: Ref
+        self.name: str | None = None
+        self.parent: Process | None = None
+        self.normal: deque[Any] = deque()
+        self.urgent: deque[tuple[Callable[..., None], tuple[Any, ...]]] | None = None
+        self.scheduled = False
+        # The rarely used are made when first used: a process is about a kilobyte.
+        self.links: dict[Process, None] | None = None
+        self.monitors: dict[Monitor | Future[ExitReason], None] | None = None
+        self.watching: dict[Monitor, None] | None = None
+        self.receivers: list[Receive] | None = None
+        self.at_death: list[Callable[[Process], None]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<process {self.ref} {STATES[self.state]}>"
+
+    # ---- mail
+
+    def put(self, item: Any) -> None:
+        """Put *item* into the mailbox, from any thread."""
+        self.normal.append(item)
+        if not self.scheduled:
+            self.schedule()
+
+    def schedule(self) -> None:
+        """Let the node run this process soon."""
+        if self.state == DEAD:
+            self.bury()
+        elif self.state != NEW:
+            self.scheduled = True
+            self.node.make_ready(self)
+
+    def bury(self) -> None:
+        """Answer what lies in the mailbox of a dead process."""
+        normal = self.normal
+        reason = self.reason or NOPROC
+        while normal:
+            try:
+                item = normal.popleft()
+            except IndexError:
+                return  # another thread took the last one
+            ended = getattr(item, "server_ended", None)
+            if ended is not None:
+                ended(reason)
+
+    def run(self, budget: int) -> bool:
+        """Do what is due; says whether mail is left that the budget did not allow for."""
+        self.scheduled = False
+        if self.urgent:
+            self.take_signals()
+        if self.state == DEAD:
+            self.bury()
+        elif self.receivers:
+            self.match_receivers()
+        return False
+
+    # ---- signals
+
+    def transmit(self, signal: Callable[..., None], *args: Any) -> None:
+        """Let `signal(*args)` happen in this process, in the thread of its node."""
+        node = self.node
+        if node.thread_id == _get_ident():
+            node.deliver(signal, args)
+        else:
+            if self.urgent is None:
+                self.urgent = deque()
+            self.urgent.append((signal, args))
+            self.scheduled = True
+            node.make_ready(self)
+
+    def take_signals(self) -> None:
+        """Carry out the signals that came from other threads."""
+        urgent = self.urgent
+        while urgent:
+            signal, args = urgent.popleft()
+            self.node.deliver(signal, args)
+
+    def on_exit_signal(self, sender: Process | None, reason: ExitReason, linked: bool) -> None:
+        """Receive an exit signal: *linked* tells of a linked process's end."""
+        if self.state == DEAD:
+            return
+        if linked:
+            if self.links is None or sender not in self.links:
+                return  # unlinked while the signal was on its way
+            del self.links[sender]
+        what, reason = fate(
+            reason, trapping=self.trapping, from_self=sender is self, linked=linked
+        )
+        if what is Fate.DIE:
+            self.doom(reason)
+        elif what is Fate.MESSAGE:
+            self.put_signal(Exit(sender.ref if sender is not None else None, reason))
+
+    def put_signal(self, message: Any) -> None:
+        """Put an `Exit` or a `Down` into the mailbox."""
+        self.put(message)
+
+    def doom(self, reason: ExitReason) -> None:
+        """End because of a signal, without any more code of the user's."""
+        self.die(reason)
+
+    def on_link(self, other: Process) -> None:
+        if self.state == DEAD:
+            other.transmit(other.on_exit_signal, self, NOPROC, True)
+        elif other is not self:
+            if self.links is None:
+                self.links = {}
+            self.links[other] = None
+
+    def on_unlink(self, other: Process) -> None:
+        if self.links is not None:
+            self.links.pop(other, None)
+
+    def on_monitor(self, monitor: Monitor | Future[ExitReason]) -> None:
+        if self.state == DEAD:
+            self._tell_end(monitor, NOPROC)
+        else:
+            if self.monitors is None:
+                self.monitors = {}
+            self.monitors[monitor] = None
+
+    def on_demonitor(self, monitor: Monitor | Future[ExitReason]) -> None:
+        if self.monitors is not None:
+            self.monitors.pop(monitor, None)
+
+    def on_watch(self, monitor: Monitor) -> None:
+        if self.watching is None:
+            self.watching = {}
+        if monitor.active:
+            self.watching[monitor] = None
+
+    def on_unwatch(self, monitor: Monitor) -> None:
+        if self.watching is not None:
+            self.watching.pop(monitor, None)
+
+    def on_down(self, monitor: Monitor, what: Any, reason: ExitReason) -> None:
+        self.on_unwatch(monitor)
+        if monitor.active and self.state != DEAD:
+            monitor.active = False
+            if monitor.alias != "explicit":
+                monitor.open = False
+            self.put_signal(Down(monitor, what, reason))
+
+    def _tell_end(self, monitor: Monitor | Future[ExitReason], reason: ExitReason) -> None:
+        if isinstance(monitor, Future):
+            monitor.try_set(reason)
+        else:
+            watcher = monitor.watcher
+            watcher.transmit(watcher.on_down, monitor, monitor.target, reason)
+
+    # ---- what the process does itself, in its own thread whichever that is
+
+    def link(self, other: Process) -> None:
+        """Link this process, which is the one running, with *other*."""
+        if other is self:
+            return
+        if other.state == DEAD and not self.trapping:
+            raise NoProcess(other.ref, "a link", other.reason)
+        self.transmit(self._link_both, other)
+
+    def _link_both(self, other: Process) -> None:
+        if self.state == DEAD:
+            other.transmit(other.on_exit_signal, self, NOPROC, True)
+            return
+        self.on_link(other)
+        other.transmit(other.on_link, self)
+
+    def unlink(self, other: Process) -> None:
+        """Take the link with *other* back. An `Exit` that has arrived stays."""
+        self.transmit(self.on_unlink, other)
+        other.transmit(other.on_unlink, self)
+
+    def monitor(self, target: Process, what: Any, alias: str | None) -> Monitor:
+        """Watch *target*; a `Down` that names *what* tells of its end."""
+        monitor = Monitor(self, what, alias)
+        self.transmit(self.on_watch, monitor)
+        target.transmit(target.on_monitor, monitor)
+        return monitor
+
+    def demonitor(self, monitor: Monitor, target: Process | None) -> bool:
+        """Stop watching; False if the `Down` was sent already or the monitor taken back."""
+        was_active, monitor.active = monitor.active, False
+        if monitor.alias != "explicit":
+            monitor.open = False
+        self.transmit(self.on_unwatch, monitor)
+        if target is not None:
+            target.transmit(target.on_demonitor, monitor)
+        return was_active
+
+    # ---- selective receive
+
+    def receive(self, match: Callable[[Any], object] | None, timeout: float | None) -> Future[Any]:
+        """The future of the first message that matches."""
+        wait = Receive(self, match)
+        if self._give(wait):
+            return wait
+        if self.receivers is None:
+            self.receivers = []
+        self.receivers.append(wait)
+        if timeout is not None:
+
+            def expire() -> None:
+                if wait.try_fail(ReceiveTimeout(timeout)):
+                    self.forget_receiver(wait)
+
+            wait.timer = self.node.after(timeout, expire)
+            wait.add_done_callback(lambda _wait: wait.timer.cancel() if wait.timer else None)
+        self.await_mail()
+        return wait
+
+    def await_mail(self) -> None:
+        """Look at the mailbox once more, and whenever something arrives."""
+        self.schedule()
+
+    def _give(self, wait: Receive) -> bool:
+        message = self.take(wait.match, _NOTHING)
+        if message is _NOTHING:
+            return False
+        if not wait.try_set(message):
+            self.normal.appendleft(message)
+        return True
+
+    def take(self, match: Callable[[Any], object] | None, default: Any = None) -> Any:
+        """Take the first unread message that matches out of the mailbox, or return *default*."""
+        normal = self.normal
+        if match is None:
+            try:
+                return normal.popleft()
+            except IndexError:
+                return default
+        for index in range(len(normal)):
+            message = normal[index]
+            if match(message):
+                del normal[index]
+                return message
+        return default
+
+    def match_receivers(self) -> None:
+        """Give waiting receivers what has come for them."""
+        receivers = self.receivers
+        if receivers:
+            for wait in tuple(receivers):
+                if wait.done() or self._give(wait):
+                    self.forget_receiver(wait)
+
+    def forget_receiver(self, wait: Receive) -> None:
+        """Drop a receiver that no longer waits."""
+        if self.receivers is not None and wait in self.receivers:
+            self.receivers.remove(wait)
+
+    # ---- the end
+
+    def before_end(self, deed: Callable[[Process], None]) -> None:
+        """Let `deed(process)` happen when it ends, before anybody is told."""
+        if self.at_death is None:
+            self.at_death = []
+        self.at_death.append(deed)
+        if self.state == DEAD:
+            deed(self)
+
+    def die(self, reason: ExitReason) -> None:
+        """End with *reason*: names free, mail answered, then watchers and links are told."""
+        if self.state == DEAD:
+            return
+        self.state = DEAD
+        self.stopping = True
+        self.scheduled = False  # from now on every put() looks here, and is answered
+        self.reason = reason
+        self.node.forget(self)
+        if self.at_death is not None:
+            for deed in self.at_death:
+                deed(self)
+            self.at_death = None
+        self.release(reason)
+        self.bury()
+        if self.watching is not None:
+            for monitor in self.watching:
+                monitor.active = False
+                target = monitor.target
+                process = getattr(target, "process", None)
+                if process is not None:
+                    process.transmit(process.on_demonitor, monitor)
+            self.watching = None
+        if self.monitors is not None:
+            monitors, self.monitors = self.monitors, None
+            for watch in monitors:
+                self._tell_end(watch, reason)
+        if self.links is not None:
+            links, self.links = self.links, None
+            for other in links:
+                other.transmit(other.on_exit_signal, self, reason, True)
+        if self.receivers is not None:
+            for wait in self.receivers:
+                wait.try_fail(ProcessDead(f"{self.ref} ended: {reason}", reason))
+            self.receivers = None
+        self.ended(reason)
+
+    def release(self, reason: ExitReason) -> None:
+        """Let go of what ran in the process; called before anybody is told of its end."""
+
+    def ended(self, reason: ExitReason) -> None:
+        """Called when everybody has been told of its end."""
+
+    def leave(self, reason: ExitReason = NORMAL) -> None:
+        """End from the inside, in whatever thread."""
+        self.transmit(self.die, reason)
+
+
+class _Nothing:
+    __slots__ = ()
+
+
+_NOTHING = _Nothing()
+
+
+def refuse(item: Any, text: str) -> None:
+    """Refuse an item there is no room for: an ask fails, a message raises."""
+    error = MailboxFull(text)
+    if isinstance(item, Ask):
+        item.try_fail(error)
+    else:
+        raise error

@@ -1,0 +1,223 @@
+"""Tasks as processes: those spawned on a node, and those of the user's that were found running.
+
+Knows when a task ends; knows nothing of actors, whose tasks are entered here too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from supervisors.runtime.process import DEAD, RUNNING, Process
+from supervisors.runtime.ref import Ref, task_processes
+from supervisors.runtime.reports import report, wanted
+from supervisors.words.errors import NameTaken
+from supervisors.words.reasons import KILLED, NORMAL, Custom, Error, ExitReason, as_reason
+from supervisors.words.reports import AbandonedReport, CrashReport
+
+if TYPE_CHECKING:
+    from supervisors.runtime.loop import Task
+    from supervisors.runtime.node import Node, TimerHandle
+
+_log = logging.getLogger("supervisors.crash")
+
+CANCELLED = Custom("cancelled")
+"""The reason of a task that was cancelled."""
+
+
+class SpawnedProcess(Process):
+    """A bare process: one function that runs in a task of the node."""
+
+    __slots__ = ("_args", "_begun", "_function", "_grace", "_task", "doomed")
+
+    def __init__(
+        self, node: Node, function: Callable[..., Any], args: tuple[Any, ...], *, trapping: bool
+    ) -> None:
+        name = getattr(function, "__qualname__", None) or type(function).__name__
+        super().__init__(node, initial_call=name, trapping=trapping)
+        self.ref = Ref(self)
+        self.doomed: ExitReason | None = None
+        self._function = function
+        self._args = args
+        self._begun = False
+        self._task: Task | None = None
+        self._grace: TimerHandle | None = None
+
+    def begin(self, name: str | None) -> None:
+        """Start, in the thread of the loop."""
+        if self.state == DEAD:
+            return
+        try:
+            self.node.adopt(self, name)
+        except NameTaken as error:
+            self.die(Error(error))
+            return
+        self.state = RUNNING
+        self._task = self.node.spawn_task(self._main(), str(self.ref))
+        self.schedule()
+
+    async def _main(self) -> None:
+        if self.state == DEAD:
+            return
+        self._begun = True
+        task = self.node.loop.current_task()
+        task_processes[task] = self
+        reason: ExitReason = NORMAL
+        try:
+            if self.doomed is None:
+                result = self._function(*self._args)
+                if inspect.isawaitable(result):
+                    await result
+        except self.node.loop.cancelled:
+            reason = KILLED if self.node.running is False else CANCELLED
+        except BaseException as error:  # the edge of the process: every failure is its own
+            reason = as_reason(error)
+            if not reason.is_calm and self.doomed is None and self.state != DEAD:
+                report_crash(self, reason)
+        finally:
+            task_processes.pop(task, None)
+            if self._grace is not None:
+                self._grace.cancel()
+            self.die(self.doomed or reason)
+
+    def doom(self, reason: ExitReason) -> None:
+        if not self._begun:  # a task that is cancelled before it begins runs nothing at all
+            if self._task is not None:
+                self._task.cancel()
+            self.die(reason)
+            return
+        if self.doomed is None or reason == KILLED:
+            self.doomed = reason
+        if self._task is not None:
+            self._task.cancel()
+        if self._grace is None:
+            self._grace = self.node.after(self.node.kill_grace, self._abandon)
+
+    def _abandon(self) -> None:
+        if self.state != DEAD:
+            report(AbandonedReport(self.ref, self.node.kill_grace))
+            self.die(self.doomed or KILLED)
+
+
+class FoundTask(Process):
+    """A task of the user's that asked who it is. It traps exits until it says otherwise."""
+
+    __slots__ = ("_cancel",)
+    owned_by_node = False
+
+    def __init__(self, node: Node, name: str, cancel: Callable[[], object]) -> None:
+        super().__init__(node, initial_call=name, trapping=True)
+        self.ref = Ref(self)
+        self.state = RUNNING
+        self._cancel = cancel
+
+    def doom(self, reason: ExitReason) -> None:
+        self.die(reason)
+        self._cancel()
+
+
+def process_of_task(task: Any, node: Node) -> Process:
+    """The process that *task*, which is running in this thread, is."""
+    process = task_processes.get(task)
+    if process is None or (process.state == DEAD and not process.owned_by_node):
+        make = _found_on_asyncio if hasattr(task, "add_done_callback") else _found_on_trio
+        process = make(task, node)
+        task_processes[task] = process
+        found = process
+        node.post(lambda: node.processes.__setitem__(found.id, found))
+    return process
+
+
+def _found_on_asyncio(task: Any, node: Node) -> Process:
+    loop = task.get_loop()
+
+    def cancel() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    process = FoundTask(node, f"task {task.get_name()}", cancel)
+
+    def ended(task: Any) -> None:
+        if task.cancelled():
+            process.leave(CANCELLED)
+        else:
+            # Not exception(): that would keep asyncio from warning of one nobody looked at.
+            error = getattr(task, "_exception", None)
+            process.leave(NORMAL if error is None else as_reason(error))
+
+    task.add_done_callback(ended)
+    return process
+
+
+def _found_on_trio(task: Any, node: Node) -> Process:
+    trio = sys.modules["trio"]
+    token = trio.lowlevel.current_trio_token()
+    scope = task._cancel_status._scope  # noqa: SLF001  # trio has no way to cancel a task from outside
+
+    def cancel() -> None:
+        token.run_sync_soon(scope.cancel)
+
+    process = FoundTask(node, f"task {task.name}", cancel)
+    _trio_ends().add(task, process)
+    return process
+
+
+class _TrioEnds:
+    """Notices the end of trio tasks; one for each trio run."""
+
+    def __init__(self) -> None:
+        self._watched: dict[Any, Process] = {}
+
+    def add(self, task: Any, process: Process) -> None:
+        self._watched[task] = process
+
+    def task_exited(self, task: Any) -> None:
+        process = self._watched.pop(task, None)
+        if process is not None:
+            process.leave(NORMAL)
+
+
+_trio_watchers: WeakKeyDictionary[Any, _TrioEnds] = WeakKeyDictionary()
+
+
+def _trio_ends() -> _TrioEnds:
+    trio = sys.modules["trio"]
+    root = trio.lowlevel.current_root_task()
+    watcher = _trio_watchers.get(root)
+    if watcher is None:
+        watcher = _trio_watchers[root] = _TrioEnds()
+        trio.lowlevel.add_instrument(watcher)
+    return watcher
+
+
+def report_crash(process: Process, reason: ExitReason) -> None:
+    """Report that *process* ends abnormally."""
+    if wanted(CrashReport):
+        report(crash_report(process, reason))
+
+
+def crash_report(process: Process, reason: ExitReason) -> CrashReport:
+    """Who ends abnormally, and why."""
+    return CrashReport(
+        process.ref,
+        process.name,
+        process.initial_call,
+        "error" if isinstance(reason, Error) else "exit",
+        reason,
+        ancestors(process),
+        tuple(other.ref for other in process.links or ()),
+        len(process.normal),
+    )
+
+
+def ancestors(process: Process) -> tuple[Ref, ...]:
+    """The parents of *process*, the nearest first."""
+    above: list[Ref] = []
+    parent = process.parent
+    while parent is not None and len(above) < 32:
+        above.append(parent.ref)
+        parent = parent.parent
+    return tuple(above)
