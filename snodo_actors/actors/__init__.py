@@ -1,0 +1,1 @@
+"""The actors of a connection: they receive, ask a machine, and carry out what it says."""

@@ -1,0 +1,135 @@
+"""The small tree of one connection, and where such trees hang.
+
+A connection opened by `connect` is a temporary child of the node's connections: when its port ends,
+its supervisor follows and nothing is left. One put into a user's tree by `child_spec` restarts its
+port, with back-off, for as long as it takes, so a server that stays broken harms nobody else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snodo_actors.actors.stdio import Opening, Ready, StdioPort
+from snodo_actors.actors.request import Profile, ended_because
+from snodo_actors.words.errors import Error
+from snodo_actors.words.lost import connection_closed
+from supervisors import (
+    AlreadyStarted,
+    Backoff,
+    ChildSpec,
+    CallExit,
+    DynamicSupervisor,
+    ExitReason,
+    FailedToStartChild,
+    Node,
+    NodeStopped,
+    Ref,
+    Shutdown,
+    StartFailed,
+    Supervisor,
+)
+from supervisors import Error as ErrorReason
+
+CONNECTIONS = "snodo_actors.connections"
+PORT_SHUTDOWN = 10.0
+"""Seconds a port gets to bring its server to its end, which takes four at most."""
+MANY = 10**9
+
+
+class Connection(Supervisor):
+    """The supervisor of one connection."""
+
+    def init(self, opening: Opening, restart: str, restart_delay: Backoff | None, name: str | None) -> Any:
+        """Start the port."""
+        port = StdioPort.child_spec(
+            opening,
+            id="port",
+            name=name,
+            restart=restart,
+            restart_delay=restart_delay,
+            shutdown=PORT_SHUTDOWN,
+            significant=restart != "permanent",
+        )
+        return self.tree(
+            [port],
+            strategy="rest_for_one",
+            max_restarts=MANY,
+            max_seconds=1.0,
+            auto_shutdown="any_significant" if restart != "permanent" else "never",
+        )
+
+
+async def open_connection(node: Node, opening: Opening) -> tuple[Ref, Ref, Profile]:
+    """Open a connection under the node's own supervisor: the connection, its port, its profile.
+
+    Raises:
+        Error: The server cannot be started, or no version can be settled with it.
+    """
+    connections = await _connections(node)
+    spec = Connection.child_spec(
+        opening, "temporary", None, None, restart="temporary", type="supervisor"
+    )
+    try:
+        connection: Ref = await connections.start_child(spec)
+    except StartFailed as failed:
+        raise _why(failed.reason).named(opening.who) from None
+    try:
+        children = await connection.which_children()  # type: ignore[attr-defined]  # it is a supervisor
+    except CallExit as ended:
+        raise _why(ended.reason).named(opening.who) from None
+    port: Ref = children[0].ref
+    ready = Ready(node)
+    port.send(ready)
+    return connection, port, await ready
+
+
+async def close_connection(node: Node, connection: Ref) -> None:
+    """Close a connection that `open_connection` opened; harmless when repeated."""
+    connections = await _connections(node)
+    try:
+        await connections.terminate_child(connection)
+    except Exception:  # noqa: BLE001  # it has ended already, one way or another
+        return
+
+
+async def _connections(node: Node) -> Any:
+    found = node.names.get(CONNECTIONS)
+    if found is not None:
+        return found.ref
+    spec = DynamicSupervisor.child_spec(
+        id=CONNECTIONS, name=CONNECTIONS, type="supervisor", max_restarts=MANY, max_seconds=1.0
+    )
+    try:
+        return await node.root.start_child(spec)
+    except AlreadyStarted as started:
+        return started.ref
+
+
+def _why(reason: ExitReason) -> Error:
+    """The error at the bottom of a failed start."""
+    while isinstance(reason, Shutdown) and isinstance(reason.term, FailedToStartChild):
+        reason = reason.term.reason
+    return ended_because(reason)
+
+
+def connection_spec(
+    name: str,
+    opening: Opening,
+    *,
+    restart: str,
+    restart_delay: Backoff | None,
+) -> ChildSpec:
+    """The spec of a connection in somebody's tree."""
+    return Connection.child_spec(
+        opening, restart, restart_delay, name, id=name, restart=restart, type="supervisor"
+    )
+
+
+__all__ = [
+    "ErrorReason",
+    "NodeStopped",
+    "close_connection",
+    "connection_closed",
+    "connection_spec",
+    "open_connection",
+]

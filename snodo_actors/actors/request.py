@@ -1,0 +1,130 @@
+"""A request on its way: what is to be sent, and the future of its answer.
+
+It travels in a mailbox as itself, so whoever takes it sets the caller's future directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from snodo_actors.machines.deadline import Timeouts
+from snodo_actors.wire import codec, jsonrpc
+from snodo_actors.wire.catalog import refusal
+from snodo_actors.wire.ids import next_id
+from snodo_actors.wire.meta import build_params
+from snodo_actors.words.errors import Delivery, Error
+from snodo_actors.words.lost import connection_closed
+from snodo_actors.words.types import InputRequired, JSONObject, Session
+from supervisors import Error as ErrorReason, ExitReason, Future, Node, Shutdown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What one settled connection wants said in every request."""
+
+    version: str
+    session: Session | None
+    meta: Mapping[str, Any]
+    capabilities: Mapping[str, Any]
+
+
+class Request(Future[Any]):
+    """One request and, once it is there, its result."""
+
+    __slots__ = (
+        "extra",
+        "id",
+        "line",
+        "method",
+        "node",
+        "on_progress",
+        "params",
+        "profile",
+        "timeouts",
+        "who",
+    )
+
+    def __init__(
+        self,
+        node: Node,
+        who: str,
+        method: str,
+        params: Mapping[str, Any],
+        timeouts: Timeouts,
+        *,
+        on_progress: Callable[[JSONObject], object] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(node)
+        self.node = node
+        self.id = next_id()
+        self.who = who
+        self.method = method
+        self.params = params
+        self.timeouts = timeouts
+        self.on_progress = on_progress
+        self.extra = extra
+        self.profile: Profile | None = None
+        self.line = b""
+
+    def prepare(self, profile: Profile) -> Error | None:
+        """Make the line to send on a connection of this *profile*, or say why it is refused.
+
+        Raises:
+            TypeError: A value of the params has no form in JSON.
+            ValueError: As above, or the params contradict the options.
+        """
+        refused = refusal(self.method, profile.version)
+        if refused is not None:
+            return refused.named(self.who)
+        params = build_params(
+            self.params,
+            profile.meta,
+            progress_token=self.id if self.on_progress is not None else None,
+            **self.extra,
+        )
+        self.line = codec.encode_ascii(jsonrpc.request(self.id, self.method, params)) + b"\n"
+        self.profile = profile
+        return None
+
+    def answered(self, response: JSONObject) -> None:
+        """Set the result from the server's response."""
+        profile = self.profile
+        version = None if profile is None else profile.version
+        if profile is None or not profile.capabilities:
+            outcome = jsonrpc.read_response(response, version)
+        else:
+            types = jsonrpc.result_types(self.method, profile.capabilities)
+            outcome = jsonrpc.read_response(response, version, types)
+        self.settle(outcome)
+
+    def settle(self, outcome: JSONObject | InputRequired | Error) -> None:
+        """Set what came of it."""
+        if isinstance(outcome, Error):
+            self.refuse(outcome)
+        else:
+            self.try_set(outcome)
+
+    def refuse(self, error: Error, delivery: Delivery | None = None) -> None:
+        """Fail with an error of this call's own."""
+        self.try_fail(error.again(delivery).named(self.who))
+
+    def progressed(self, params: JSONObject) -> None:
+        """Hand over a progress notification."""
+        if self.on_progress is not None:
+            self.on_progress(params)
+
+    def server_ended(self, reason: ExitReason) -> None:
+        """Fail because the connection ended before it took the request."""
+        self.refuse(ended_because(reason), "never_sent")
+
+
+def ended_because(reason: ExitReason) -> Error:
+    """The error that tells of a connection that ended with *reason*."""
+    if isinstance(reason, ErrorReason) and isinstance(reason.exception, Error):
+        return reason.exception
+    if isinstance(reason, Shutdown) and isinstance(reason.term, Error):
+        return reason.term
+    return connection_closed("closed" if reason.is_calm else reason)

@@ -1,0 +1,1 @@
+"""The ports: bytes and calls in and out of this program."""

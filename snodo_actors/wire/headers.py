@@ -1,0 +1,84 @@
+"""The header fields of an HTTP request that the message itself decides.
+
+Host, length and connection belong to whoever writes the request. The fields a caller gave are
+checked where the options are; what is checked here comes out of messages and tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+from snodo_actors.wire.policy import Policy
+from snodo_actors.words.errors import TransportError
+from snodo_actors.words.lost import bad_header
+from snodo_actors.words.types import JSONObject, is_object
+
+# Lower-case names, except those of `Mcp-Param-`; ready to be sent.
+Fields: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+_UNSAFE: Final = re.compile("[\x00\r\n\ud800-\udfff]")
+_PLAIN: Final = re.compile("[\x20-\x7e]*")
+_TOKEN: Final = re.compile("[^\x00\r\n \t\ud800-\udfff]+")
+_OPEN, _CLOSE = "=?base64?", "?="
+
+
+def encode_fields(pairs: Iterable[tuple[str, str]]) -> Fields:
+    """Make pairs that were checked ready to be sent."""
+    return tuple((name.lower().encode(), value.encode()) for name, value in pairs)
+
+
+def session_fields(version: str, session_id: str | None) -> Fields:
+    """Build what every message of an initialize-era session carries."""
+    fields = ((b"mcp-protocol-version", version.encode()),)
+    return fields if session_id is None else (*fields, (b"mcp-session-id", session_id.encode()))
+
+
+def message_fields(
+    message: JSONObject,
+    policy: Policy,
+    *,
+    token: str | None = None,
+    params: Iterable[tuple[str, str]] = (),
+) -> Fields | TransportError:
+    """Build what comes before the fields of the session and of the caller.
+
+    *message* is the final body, *params* are the `Mcp-Param-` headers with their plain values.
+    """
+    fields = [] if token is None else [(b"authorization", b"Bearer " + token.encode())]
+    fields += [
+        (b"content-type", policy.content_type.encode()),
+        (b"accept", policy.accept.encode()),
+    ]
+    for mirror in policy.mirrors:
+        value = _at(message, mirror.path)
+        if isinstance(value, str):
+            text = encode_value(value) if mirror.is_encoded else value
+            if _UNSAFE.search(text) is not None:
+                return bad_header(mirror.header)
+            fields.append((mirror.header.lower().encode(), text.encode()))
+    for name, value in params:
+        text = encode_value(value)
+        fields.append((name.encode(), text.encode()))
+    return tuple(fields)
+
+
+def encode_value(value: str) -> str:
+    """Write *value* so that it survives as a header: plain if it can be, else in Base64."""
+    looks_encoded = value.startswith(_OPEN) and value.endswith(_CLOSE)
+    if _PLAIN.fullmatch(value) and value.strip() == value and not looks_encoded:
+        return value
+    return f"{_OPEN}{b64encode(value.encode(errors='surrogatepass')).decode()}{_CLOSE}"
+
+
+def is_token(value: Any) -> bool:
+    """Tell whether *value* can be sent as a bearer token."""
+    return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
+
+
+def _at(message: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        message = message.get(name) if is_object(message) else None
+    return message

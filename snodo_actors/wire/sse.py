@@ -1,0 +1,143 @@
+"""Events out of an event stream, as the HTML standard reads it.
+
+Lines end with CR, LF or CRLF; a byte order mark at the start, comments and fields of no meaning
+are passed over; several `data` lines are one text. How the bytes were cut into chunks makes no
+difference, in the middle of a character or of a CRLF neither. Nothing waits for what may follow a
+CR, so an event that ends with one is given at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+_BOM: Final = b"\xef\xbb\xbf"
+_RETRY_DIGITS: Final = 18
+
+
+class Event(NamedTuple):
+    """One event; *data* is as it came, and *id* the last one the stream gave."""
+
+    data: bytes
+    type: str = "message"
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """An event passed the limit; the stream cannot be read further."""
+
+
+Parsed: TypeAlias = Event | TooLarge
+
+
+class EventStream:
+    """Reads one stream, whose events have at most *max_event_bytes*; None: any number.
+
+    The fields of an event count, each line with one byte for its end; a comment only while it is
+    coming. The stream may say how many milliseconds to wait before a new attempt: `retry`.
+    """
+
+    __slots__ = (
+        "_after_cr",
+        "_at_start",
+        "_data",
+        "_held",
+        "_limit",
+        "_line",
+        "_too_large",
+        "_type",
+        "last_event_id",
+        "retry",
+    )
+
+    def __init__(self, max_event_bytes: int | None = None) -> None:
+        self._limit = float("inf") if max_event_bytes is None else max_event_bytes
+        self._line = bytearray()
+        self._at_start = True
+        self._after_cr = False
+        self._too_large = False
+        self._data: list[bytes] = []
+        self._type = ""
+        self._held = 0
+        self.last_event_id = ""
+        self.retry: int | None = None
+
+    def feed(self, chunk: bytes) -> list[Parsed]:
+        """Take the next bytes; give the events they complete. After `TooLarge` comes nothing."""
+        parsed: list[Parsed] = []
+        if self._at_start:
+            chunk = self._without_mark(chunk)
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        for piece in () if self._too_large else chunk.splitlines(keepends=True):
+            line = piece.rstrip(b"\r\n")
+            is_complete = len(line) < len(piece)
+            if self._held + len(self._line) + len(line) + is_complete > self._limit:
+                self._too_large = True
+                parsed.append(TooLarge())
+                break
+            if self._line or not is_complete:
+                self._line += line
+            if is_complete:
+                self._take(bytes(self._line) or line, parsed)
+                self._line.clear()
+        self._after_cr = self._after_cr or chunk.endswith(b"\r")
+        return parsed
+
+    def finish(self) -> list[Parsed]:
+        """Give the event that the end of the stream left without its blank line, if it has data.
+
+        The standard drops it. Where the length of the body proves that nothing is missing, it is
+        what a careless server meant.
+        """
+        parsed: list[Parsed] = []
+        if not self._too_large:
+            self._take(bytes(self._line), parsed)
+            self._take(b"", parsed)
+        return parsed
+
+    def _without_mark(self, chunk: bytes) -> bytes:
+        start = bytes(self._line) + chunk
+        if len(start) < len(_BOM) and _BOM.startswith(start):
+            self._line[:] = start
+            return b""
+        self._at_start = False
+        self._line.clear()
+        return start.removeprefix(_BOM)
+
+    def _take(self, line: bytes, parsed: list[Parsed]) -> None:
+        if line[:5] == b"data:":
+            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+        elif line:
+            if not self._take_field(*line.split(b":", 1)):
+                return
+        else:
+            self._dispatch(parsed)
+            return
+        self._held += len(line) + 1
+
+    def _take_field(self, name: bytes, value: bytes = b"") -> bool:
+        """Take a line; false: it means nothing."""
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                self._data.append(value)
+            case b"event":
+                self._type = value.decode(errors="replace")
+            case b"id" if b"\0" not in value:
+                self.last_event_id = value.decode(errors="replace")
+            case b"retry" if value.isdigit() and len(value) <= _RETRY_DIGITS:
+                self.retry = int(value)
+            case _:
+                return False
+        return True
+
+    def _dispatch(self, parsed: list[Parsed]) -> None:
+        if self._data:
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            parsed.append(Event(data, self._type or "message", self.last_event_id))
+            self._data = []
+        self._type = ""
+        self._held = 0

@@ -1,0 +1,1 @@
+"""The words of the client: errors, options and values."""

@@ -1,0 +1,45 @@
+"""What a client says it can do: what the caller declares, and what its input handlers imply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from snodo_actors.words.types import InputKind, JSONObject, is_object
+
+_IMPLIED: Final[dict[InputKind, JSONObject]] = {
+    "form": {"elicitation": {"form": {}}},
+    "url": {"elicitation": {"url": {}}},
+    "sampling": {"sampling": {}},
+    "roots": {"roots": {"listChanged": False}},
+}
+
+
+def merge_capabilities(declared: JSONObject, kinds: Iterable[InputKind]) -> JSONObject:
+    """Add what handlers of these *kinds* imply to the *declared* capabilities, which win.
+
+    Without handlers they stay as they are, odd or not. An empty `elicitation` means forms.
+
+    Raises:
+        TypeError: A capability that a handler adds to is declared as something else than an object.
+    """
+    merged = dict(declared)
+    for kind in kinds:
+        if kind in ("form", "url") and merged.get("elicitation") == {}:
+            merged["elicitation"] = {"form": {}}
+        merged = _merge(merged, _IMPLIED[kind], "client_capabilities")
+    return merged
+
+
+def _merge(declared: Mapping[str, Any], implied: JSONObject, path: str) -> JSONObject:
+    merged = dict(declared)
+    for key, value in implied.items():
+        own: Any = merged.setdefault(key, value)
+        if is_object(value) and not is_object(own):
+            raise TypeError(
+                f"{path}[{key!r}] must be an object, since an input handler adds to it, "
+                f"not {own!r}: leave it out, or write {{}}"
+            )
+        if is_object(value):
+            merged[key] = _merge(own, value, f"{path}[{key!r}]")
+    return merged

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from snodo_actors.words.capabilities import merge_capabilities
+
+
+@pytest.mark.parametrize(
+    ("sent", "declared", "kinds"),
+    [
+        ({}, {}, []),
+        ({"elicitation": {"form": {}}}, {}, ["form"]),
+        ({"elicitation": {"url": {}}}, {}, ["url"]),
+        ({"elicitation": {"form": {}, "url": {}}}, {}, ["form", "url"]),
+        ({"sampling": {}}, {}, ["sampling"]),
+        ({"roots": {"listChanged": False}}, {}, ["roots"]),
+        # what was declared wins
+        ({"sampling": {"tools": {}}}, {"sampling": {"tools": {}}}, ["sampling"]),
+        ({"roots": {"listChanged": True}}, {"roots": {"listChanged": True}}, ["roots"]),
+        ({"roots": {"listChanged": None}}, {"roots": {"listChanged": None}}, ["roots"]),
+        (
+            {"elicitation": {"form": {"x": 1}, "url": {}}, "experimental": {"a": {}}},
+            {"elicitation": {"form": {"x": 1}}, "experimental": {"a": {}}},
+            ["form", "url"],
+        ),
+        # an empty elicitation means forms
+        ({"elicitation": {"form": {}, "url": {}}}, {"elicitation": {}}, ["url"]),
+        ({"elicitation": {"form": {}}}, {"elicitation": {}}, ["form"]),
+        ({"elicitation": {}, "sampling": {}}, {"elicitation": {}}, ["sampling"]),
+        # without handlers nothing is touched
+        ({"elicitation": {}}, {"elicitation": {}}, []),
+        ({"elicitation": True, "roots": 5}, {"elicitation": True, "roots": 5}, []),
+    ],
+)
+def test_capabilities(sent, declared, kinds) -> None:
+    before = copy.deepcopy(declared)
+
+    assert merge_capabilities(declared, kinds) == sent
+    assert declared == before
+
+
+@pytest.mark.parametrize(
+    ("place", "declared", "kinds"),
+    [
+        (r"client_capabilities\['elicitation'\]", {"elicitation": True}, ["form"]),
+        (r"client_capabilities\['elicitation'\]", {"elicitation": None}, ["url"]),
+        (r"client_capabilities\['roots'\]", {"roots": True}, ["roots"]),
+        (r"client_capabilities\['elicitation'\]\['form'\]", {"elicitation": {"form": 1}}, ["form"]),
+    ],
+)
+def test_what_a_handler_adds_to_must_be_an_object(place, declared, kinds) -> None:
+    with pytest.raises(TypeError, match=rf"{place} must be an object"):
+        merge_capabilities(declared, kinds)
