@@ -1,6 +1,7 @@
 """A client runtime for the Model Context Protocol in which everything that lives is an actor."""
 
-from snodo_actors.client import Client, child_spec, client, connect
+from snodo_actors.client import Client
+from snodo_actors.host import child_spec, client, connect
 from snodo_actors.words.errors import (
     Error,
     InputError,
@@ -11,3 +12,22 @@ from snodo_actors.words.errors import (
 )
 from snodo_actors.words.types import Http, InputRequired, Page, Session, Stdio
 from snodo_actors.words.versions import LIBRARY as __version__
+
+__all__ = [
+    "Client",
+    "Error",
+    "Http",
+    "InputError",
+    "InputRequired",
+    "Page",
+    "ProtocolError",
+    "RequestTimeout",
+    "ServerError",
+    "Session",
+    "Stdio",
+    "TransportError",
+    "__version__",
+    "child_spec",
+    "client",
+    "connect",
+]

@@ -6,39 +6,53 @@ task and thread and may be shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
-from snodo_actors.actors.conversation import Conversation
+from snodo_actors.actors import flows
+from snodo_actors.actors.connection import close_connection
+from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
-from snodo_actors.actors.stdio import Opening
 from snodo_actors.actors.waiting import wait_for
 from snodo_actors.machines.deadline import Timeouts
-from snodo_actors.machines.pages import LIST_METHODS, Complete, Failed, Fetch, Pages, read_page
+from snodo_actors.machines.input_requests import answerable
+from snodo_actors.machines.inputs import InputRounds
+from snodo_actors.wire.catalog import LISTEN
 from snodo_actors.words.checks import mapping, text
-from snodo_actors.words.client_options import ClientOptions, allowed_versions
-from snodo_actors.words.errors import Error
+from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.request_options import NO_OPTIONS, RequestOptions
-from snodo_actors.words.stdio_options import StdioOptions
-from snodo_actors.words.targets import read_target
-from snodo_actors.words.types import INHERIT, JSONObject, Session, Stdio
-from supervisors import Backoff, ChildSpec, Future, Node, Ref, current_node, self_, spawn
+from snodo_actors.words.types import (
+    INHERIT,
+    InputRequired,
+    JSONObject,
+    ListKind,
+    Page,
+    Session,
+)
+from supervisors import Future, Node, Ref, send, spawn
 
 WhenDown = Literal["wait", "fail"]
+Result = JSONObject | InputRequired
+"""What a request comes to: the result as the server sent it, or its wish for input."""
 
-_STDIO_OPTIONS = frozenset(
-    ("env", "cd", "max_line_bytes", "max_server_requests", "stderr", "owner")
-)
+_LIST_KINDS = ("tools", "resources", "resource_templates", "prompts")
 
 
 class Client:
-    """A handle on one connection."""
+    """A handle on one connection. `connect`, `direct` and `client` make them."""
 
-    __slots__ = ("_connection", "_name", "_node", "_options", "_port", "_profile", "_when_down", "who")
+    __slots__ = (
+        "_connection",
+        "_name",
+        "_node",
+        "_options",
+        "_port",
+        "_profile",
+        "_when_down",
+        "who",
+    )
 
     def __init__(
         self,
@@ -67,7 +81,7 @@ class Client:
 
     @property
     def protocol(self) -> str | None:
-        """The protocol version of the connection; None while a named one has not been reached."""
+        """The protocol version of the connection; None for a handle by name."""
         return self._profile.version if self._profile is not None else None
 
     @property
@@ -75,7 +89,24 @@ class Client:
         """What `initialize` settled; None on 2026-07-28."""
         return self._profile.session if self._profile is not None else None
 
-    # ---- calls
+    # ---- requests
+
+    def request(
+        self, method: str, params: Mapping[str, Any] | None = None, **options: Any
+    ) -> Future[Any]:
+        """Send any request; `RequestOptions` has the options.
+
+        The future has the result as the server sent it, or `InputRequired` when the server asks for
+        input that no handler answers. It fails with an `Error`.
+
+        Raises:
+            TypeError: An argument or an option has the wrong type.
+            ValueError: An option has a wrong value, or the method is `subscriptions/listen`, which
+                `listen()` opens.
+        """
+        if method == LISTEN:
+            raise ValueError("a subscription is a stream; open it with client.listen(...)")
+        return self._call(text("method", method), _object("params", params), options)
 
     def call_tool(
         self,
@@ -85,23 +116,67 @@ class Client:
     ) -> Future[Any]:
         """Run a tool, given by name or by its definition from `list_tools()`.
 
-        The future has the result as the server sent it; one with `"isError": true` is a result,
-        too. It fails with an `Error`.
-
-        Raises:
-            TypeError: An argument or an option has the wrong type.
-            ValueError: An option has a wrong value.
+        A result with `"isError": true` is a result, too. See `request` for options and failures.
         """
         name = tool if isinstance(tool, str) else tool.get("name")
         params = {"name": text("tool", name), "arguments": _object("arguments", arguments)}
-        return self._request("tools/call", params, _read_options(options))
+        return self._call("tools/call", params, options)
+
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
+    ) -> Future[Any]:
+        """Get a rendered prompt. See `request` for options and failures."""
+        params = {"name": text("name", name), "arguments": _object("arguments", arguments)}
+        return self._call("prompts/get", params, options)
+
+    def read_resource(self, uri: str, **options: Any) -> Future[Any]:
+        """Read a resource by its exact URI. See `request` for options and failures."""
+        return self._call("resources/read", {"uri": text("uri", uri)}, options)
+
+    def discover(self, **options: Any) -> Future[Any]:
+        """Ask what the server offers; only 2026-07-28 has this, see `session` for the others."""
+        return self._call("server/discover", {}, options)
+
+    def ping(self) -> Future[Any]:
+        """Ask for a sign of life; the initialize-era versions have this."""
+        return self._call("ping", {}, {})
+
+    # ---- lists
 
     def list_tools(self, **options: Any) -> Future[list[JSONObject]]:
         """List every tool, following the pages to the last.
 
-        The future fails with an `Error`, also when the pages do not end within `max_pages`.
+        The future fails with an `Error`, also when the server repeats a cursor or the pages do not
+        end within `max_pages`.
         """
-        return self._list("tools", _read_options(options))
+        return self._list("tools", options)
+
+    def list_resources(self, **options: Any) -> Future[list[JSONObject]]:
+        """List every direct resource, as `list_tools` does."""
+        return self._list("resources", options)
+
+    def list_resource_templates(self, **options: Any) -> Future[list[JSONObject]]:
+        """List every resource template, as `list_tools` does."""
+        return self._list("resource_templates", options)
+
+    def list_prompts(self, **options: Any) -> Future[list[JSONObject]]:
+        """List every prompt, as `list_tools` does."""
+        return self._list("prompts", options)
+
+    def list_page(self, kind: ListKind, cursor: str | None = None, **options: Any) -> Future[Page]:
+        """Get one page of a list; give the `next_cursor` of the page before to go on.
+
+        *kind* is "tools", "resources", "resource_templates" or "prompts".
+        """
+        if kind not in _LIST_KINDS:
+            raise ValueError(f"kind must be one of {', '.join(_LIST_KINDS)}, not {kind!r}")
+        if cursor is not None:
+            text("cursor", cursor)
+        read, conversation = self._converse(options)
+        asking = self._asking(read, conversation)
+        return conversation.follow(flows.list_page(asking, kind, cursor))
+
+    # ---- the end
 
     def close(self) -> Future[None]:
         """Close the connection; its server process is brought to its end within seconds.
@@ -109,12 +184,11 @@ class Client:
         Works from any thread and task, also when it is closed already. The future never fails. A
         connection in a supervision tree belongs to its supervisor: it stays.
         """
-        closed: Future[None] = Future(self._node)
-        connection = self._connection
-        if connection is None or not connection.is_alive() or not self._node.running:
+        node, connection = self._node, self._connection
+        closed: Future[None] = Future(node)
+        if connection is None or not connection.is_alive() or not node.running:
             closed.try_set(None)
             return closed
-        node = self._node
 
         async def close() -> None:
             try:
@@ -147,15 +221,52 @@ class Client:
     ) -> None:
         await self.close()
 
-    # ---- how a request goes out
+    # ---- how a call goes out
+
+    def _call(self, method: str, params: Mapping[str, Any], options: dict[str, Any]) -> Future[Any]:
+        """One request alone where it can be one, else a conversation."""
+        read = RequestOptions(**options) if options else NO_OPTIONS
+        if not self._options.input_handlers and not callable(read.progress):
+            return self._send(self._request(method, params, read, None))
+        conversation = Conversation(self._node, self.who, self._send)
+        return conversation.follow(self._asking(read, conversation)(method, params))
+
+    def _list(self, kind: ListKind, options: dict[str, Any]) -> Future[list[JSONObject]]:
+        read, conversation = self._converse(options)
+        asking = self._asking(read, conversation)
+        return conversation.follow(flows.list_all(asking, kind, self._options.max_pages))
+
+    def _converse(self, options: dict[str, Any]) -> tuple[RequestOptions, Conversation]:
+        read = RequestOptions(**options) if options else NO_OPTIONS
+        return read, Conversation(self._node, self.who, self._send)
+
+    def _asking(self, options: RequestOptions, conversation: Conversation) -> flows.Asking:
+        client = self._options
+
+        def new_request(
+            method: str, params: Mapping[str, Any], again: JSONObject | None = None
+        ) -> Request:
+            return self._request(method, params, options, conversation, again)
+
+        def asking(method: str, params: Mapping[str, Any]) -> Flow:
+            rounds = None
+            if client.input_handlers and options.answer_input:
+                most = options.max_input_rounds
+                rounds = InputRounds(
+                    answerable(client.input_handlers, client.capabilities),
+                    client.max_input_rounds if most is INHERIT else most,
+                )
+            return flows.ask(new_request, method, params, client.input_handlers, rounds)
+
+        return asking
 
     def _request(
-        self, method: str, params: Mapping[str, Any], options: RequestOptions
-    ) -> Future[Any]:
-        return self._send(self._new_request(method, params, options))
-
-    def _new_request(
-        self, method: str, params: Mapping[str, Any], options: RequestOptions
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        options: RequestOptions,
+        conversation: Conversation | None,
+        again: JSONObject | None = None,
     ) -> Request:
         timeout = self._options.timeout if options.timeout is INHERIT else options.timeout
         request = Request(
@@ -163,8 +274,19 @@ class Client:
             self.who,
             method,
             params,
-            Timeouts(inf if timeout is None else timeout),  # type: ignore[arg-type]  # INHERIT is gone
+            Timeouts(timeout, options.reset_timeout_on_progress, options.max_total_timeout),
         )
+        if options is not NO_OPTIONS or again is not None:
+            request.extra = {
+                "meta": options.meta,
+                "trace_context": options.trace_context,
+                "input_responses": options.input_responses,
+                "request_state": options.request_state,
+            }
+            if again is not None:
+                request.extra["input_responses"] = again.get("inputResponses")
+                request.extra["request_state"] = again.get("requestState")
+            request.on_progress = _progress(options.progress, conversation)
         if self._profile is not None:
             refused = request.prepare(self._profile)
             if refused is not None:
@@ -178,155 +300,24 @@ class Client:
         if port is None:
             assert self._name is not None
             found = self._node.names.get(self._name)
-            port = found.ref if found is not None else None
-            if port is None or not port.is_alive():
+            if found is None or not found.ref.is_alive():
                 if self._when_down == "wait":
                     wait_for(self._name, request)
                 else:
                     request.refuse(connection_closed("down", delivery="never_sent"))
                 return request
+            port = found.ref
+        request.port = port
         port.send(request)
         return request
 
-    def _list(self, kind: Any, options: RequestOptions) -> Future[list[JSONObject]]:
-        pages = Pages(kind, self._options.max_pages)
 
-        def flow() -> Any:
-            deed: Fetch | Complete | Failed = pages.start()
-            while isinstance(deed, Fetch):
-                outcome = yield self._new_request(LIST_METHODS[kind][0], deed.params, options)
-                deed = pages.fetched(read_page(kind, outcome))
-            if isinstance(deed, Failed):
-                raise deed.error.named(self.who)
-            assert isinstance(deed, Complete)
-            return deed.items
-
-        return Conversation(self._node, flow(), self._send)
-
-
-def connect(target: Any, **options: Any) -> Future[Client]:
-    """Connect to a server in another process.
-
-    `connect(("stdio", command, [arguments]))` runs *command* and speaks over its stdin and stdout.
-    The future has the `Client` once the protocol version is settled; it fails with an `Error`. The
-    connection closes when the calling process (actor, task or thread) ends.
-
-    Options for every target: protocol, client_capabilities, client_info, timeout and probe_timeout
-    (seconds), max_pages. For stdio: env, cd, max_line_bytes, max_server_requests, owner (another
-    process, or the node itself).
-
-    Raises:
-        TypeError: The target or an option has the wrong type.
-        ValueError: An option has a wrong value.
-    """
-    node = current_node()
-    opening = _read_opening(str, target, options)
-    client: Future[Client] = Opened(node)
-    if isinstance(opening, Error):
-        client.try_fail(opening)
-        return client
-
-    async def open() -> None:
-        try:
-            connection, port, profile = await open_connection(node, opening)
-        except Exception as error:  # noqa: BLE001  # the edge of the process: whoever waits is told
-            client.try_fail(error)
-            return
-        handle = Client(
-            node, opening.who, opening.client, connection=connection, port=port, profile=profile
-        )
-        if not client.try_set(handle):
-            await close_connection(node, connection)
-
-    spawn(open, node=node)
-    return client
-
-
-class Opened(Future[Client]):
-    """The client that will be there; a connection nobody waits for any more is closed."""
-
-    __slots__ = ()
-
-    def _withdrawn(self) -> None:
-        if self._state == 1:
-            self._value.close()
-        else:
-            self.try_fail(connection_closed("closed"))
-
-
-def child_spec(
-    name: str,
-    target: Any,
-    *,
-    restart: Literal["permanent", "transient", "temporary"] = "permanent",
-    restart_delay: Backoff | None = Backoff(initial=0.1, maximum=30.0),  # noqa: B008  # a frozen value
-    **options: Any,
-) -> ChildSpec:
-    """The spec that puts a connection into a supervision tree, under *name*.
-
-    `client(name)` gives a handle that survives restarts. The server is started again, after
-    *restart_delay*, for as long as it takes; it never takes its supervisor down. The options are
-    those of `connect`.
-
-    Raises:
-        TypeError: The target or an option has the wrong type.
-        ValueError: An option has a wrong value.
-        Error: The `protocol` option names a version this client does not speak.
-    """
-    opening = _read_opening(lambda _target: text("name", name), target, options, owned=False)
-    if isinstance(opening, Error):
-        raise opening
-    return connection_spec(name, opening, restart=restart, restart_delay=restart_delay)
-
-
-def client(name: str, *, when_down: WhenDown = "wait", **options: Any) -> Client:
-    """A handle on the connection that is, or will be, called *name*; it survives restarts.
-
-    While the connection is down, a call waits for it within its own time, or with
-    `when_down="fail"` fails at once.
-
-    Raises:
-        TypeError: An option has the wrong type.
-        ValueError: An option has a wrong value.
-    """
-    if when_down not in ("wait", "fail"):
-        raise ValueError(f'when_down is "wait" or "fail", not {when_down!r}')
-    return Client(
-        current_node(),
-        text("name", name),
-        ClientOptions(**options),
-        name=name,
-        when_down=when_down,
-    )
-
-
-def _read_opening(
-    who: Callable[[Any], str], target: Any, options: dict[str, Any], *, owned: bool = True
-) -> Opening | Error:
-    read = read_target(target)
-    if not isinstance(read, Stdio):
-        raise TypeError(f"only stdio targets can be connected to, not {read}")
-    allowed = allowed_versions(options.pop("protocol")) if "protocol" in options else allowed_versions()
-    if isinstance(allowed, Error):
-        return allowed
-    stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
-    client = ClientOptions(**options)
-    checked = StdioOptions(**stdio)
-    owner: Ref | None = None
-    if checked.owner is None:
-        owner = self_() if owned else None
-    elif isinstance(checked.owner, Ref):
-        owner = checked.owner
-    elif not isinstance(checked.owner, Node):
-        raise TypeError(
-            f"owner must be the ref of a process or a node, not {checked.owner!r}: "
-            "write owner=current_node()"
-        )
-    return Opening(who(read), read, allowed, client, checked, owner)
-
-
-def _read_options(options: dict[str, Any]) -> RequestOptions:
-    return RequestOptions(**options) if options else NO_OPTIONS
+def _progress(progress: Any, conversation: Conversation | None) -> Any:
+    if progress is None:
+        return None
+    if callable(progress) and conversation is not None:
+        return lambda params: conversation.progress(progress, params)
+    return lambda params: send(progress, ("snodo_progress", params))
 
 
 def _object(name: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -14,7 +14,8 @@ from typing import Any
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Backend, Node
-from supervisors.runtime.processes import find_process, matcher, when_down
+from supervisors.runtime.actor import matcher
+from supervisors.runtime.processes import find_process, when_down
 from supervisors.words.errors import NodeStopped
 from supervisors.words.reasons import ExitReason
 
@@ -135,7 +136,9 @@ class VirtualTime:
         """
         node = self._node
         if node is None:
-            raise NodeStopped("this time belongs to no node; use `with virtual_node() as (node, time):`")
+            raise NodeStopped(
+                "this time belongs to no node; use `with virtual_node() as (node, time):`"
+            )
         done: Future[None] = Future(node)
 
         async def run() -> None:

@@ -39,7 +39,9 @@ MANY = 10**9
 class Connection(Supervisor):
     """The supervisor of one connection."""
 
-    def init(self, opening: Opening, restart: str, restart_delay: Backoff | None, name: str | None) -> Any:
+    def init(
+        self, opening: Opening, restart: str, restart_delay: Backoff | None, name: str | None
+    ) -> Any:
         """Start the port."""
         port = StdioPort.child_spec(
             opening,

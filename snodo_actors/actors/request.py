@@ -9,15 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pykka
+
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.catalog import refusal
 from snodo_actors.wire.ids import next_id
 from snodo_actors.wire.meta import build_params
-from snodo_actors.words.errors import Delivery, Error
+from snodo_actors.words.errors import Delivery, Error, RequestTimeout
+from snodo_actors.words.failures import milliseconds
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.types import InputRequired, JSONObject, Session
-from supervisors import Error as ErrorReason, ExitReason, Future, Node, Shutdown
+from supervisors import Error as ErrorReason, ExitReason, Future, Node, Ref, Shutdown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +44,7 @@ class Request(Future[Any]):
         "node",
         "on_progress",
         "params",
+        "port",
         "profile",
         "timeouts",
         "who",
@@ -66,6 +70,7 @@ class Request(Future[Any]):
         self.timeouts = timeouts
         self.on_progress = on_progress
         self.extra = extra
+        self.port: Ref | None = None
         self.profile: Profile | None = None
         self.line = b""
 
@@ -116,9 +121,43 @@ class Request(Future[Any]):
         if self.on_progress is not None:
             self.on_progress(params)
 
+    def cancel(self, why: str) -> None:
+        """Give the request up: the server is told, if it has it, and a late answer is dropped."""
+        if self.try_fail(given_up(self.who)) and self.port is not None:
+            self.port.send(Cancel(self, why))
+
+    def _withdrawn(self) -> None:
+        self.cancel("the caller waits no longer")
+
+    def _expired(self, timeout: float | None) -> None:
+        error = given_up(self.who, timeout)
+        if self.try_fail(error) and self.port is not None:
+            self.port.send(Cancel(self, "the caller waits no longer"))
+
     def server_ended(self, reason: ExitReason) -> None:
         """Fail because the connection ended before it took the request."""
         self.refuse(ended_because(reason), "never_sent")
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Tells the connection that nobody waits for *request* any more."""
+
+    request: Request
+    why: str
+
+
+class GivenUp(RequestTimeout, pykka.Timeout):
+    """Raised when the caller stopped waiting: `get(timeout=...)` ran out, or its task was cancelled."""
+
+
+def given_up(who: str, timeout: float | None = None) -> GivenUp:
+    """The failure of a call nobody waits for any more."""
+    after = "" if timeout is None else f" after {timeout:g} s"
+    data = None if timeout is None else {"timeoutMs": milliseconds(timeout)}
+    return GivenUp(
+        -32001, f"the caller stopped waiting{after}", data=data, cause="timeout", who=who
+    )
 
 
 def ended_because(reason: ExitReason) -> Error:

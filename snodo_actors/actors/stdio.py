@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import Any, ClassVar
 
-from snodo_actors.actors.request import Profile, Request, ended_because
+from snodo_actors.actors.request import Cancel, Profile, Request, ended_because
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import negotiation as talks
 from snodo_actors.machines.correlation import (
@@ -187,6 +186,9 @@ class StdioPort(GenServer):
                     self._read(data)
             case Request():
                 self._take(message)
+            case Cancel(request, why):
+                if self._correlation.close(request.id) is not None:
+                    self._write(jsonrpc.cancelled(request.id, why))
             case Ready():
                 if self.profile is not None:
                     message.try_set(self.profile)
@@ -301,7 +303,7 @@ class StdioPort(GenServer):
         else:
             self._waiting.append(request)
             timeout = request.timeouts.timeout
-            if timeout != inf:
+            if timeout is not None:
                 timer = self.node.after(
                     timeout, lambda: request.refuse(timed_out(timeout, delivery="never_sent"))
                 )
@@ -339,7 +341,7 @@ class StdioPort(GenServer):
         timeout: float | None,
         then: Callable[[jsonrpc.Outcome], object],
     ) -> None:
-        step = _Step(next_id(), Timeouts(inf if timeout is None else timeout), then)
+        step = _Step(next_id(), Timeouts(timeout), then)
         line = codec.encode_ascii(jsonrpc.request(step.id, method, params)) + b"\n"
         self._wait_for(step.id, step, step.timeouts, line)
 

@@ -37,7 +37,7 @@ def wait_for(name: str, request: Request) -> None:
         )
         return
     timeout = request.timeouts.timeout
-    if timeout == float("inf"):
+    if timeout is None:
         return
     timer = request.node.after(timeout, lambda: _give_up(name, request))
     request.add_done_callback(lambda _request: timer.cancel())
@@ -58,4 +58,6 @@ def _give_up(name: str, request: Request) -> None:
             queue.remove(request)
             if not queue:
                 del _waiting[name]
-    request.refuse(timed_out(request.timeouts.timeout, delivery="never_sent"))
+    timeout = request.timeouts.timeout
+    if timeout is not None:
+        request.refuse(timed_out(timeout, delivery="never_sent"))

@@ -98,12 +98,8 @@ class Child:
         self._process = process
         for pipe in (process.stdin, process.stdout, process.stderr):
             os.set_blocking(_fd(pipe), False)
-        self._watches["output"] = watch_readable(
-            self._node, _fd(process.stdout), self._read_output
-        )
-        self._watches["stderr"] = watch_readable(
-            self._node, _fd(process.stderr), self._read_stderr
-        )
+        self._watches["output"] = watch_readable(self._node, _fd(process.stdout), self._read_output)
+        self._watches["stderr"] = watch_readable(self._node, _fd(process.stderr), self._read_stderr)
         self._watch_exit(process)
 
     @property

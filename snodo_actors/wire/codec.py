@@ -26,7 +26,7 @@ from typing import Any, cast
 
 import msgspec
 
-from snodo_actors.words.types import is_list, is_object
+from snodo_actors.words.types import is_object
 
 MAX_DIGITS = 64
 _TOO_LONG = 10**MAX_DIGITS
@@ -83,9 +83,11 @@ def encode(message: Any) -> bytes:
     """
     try:
         text = _encode(message)
+        # msgspec writes NaN as null; only a message with a null can have one.
+        is_finite = b"null" not in text or _is_finite(msgspec.to_builtins(message))
     except RecursionError:
         raise ValueError("a message must not contain itself, or nest this deeply") from None
-    if b"null" in text and not _is_finite(msgspec.to_builtins(message)):
+    if not is_finite:
         raise ValueError("JSON has no NaN or Infinity; send None or a string instead")
     return text
 
@@ -141,9 +143,9 @@ def _is_finite(value: Any) -> bool:
     while left:
         value = left.pop()
         if is_object(value):
-            left.extend(value.values())
-        elif is_list(value):
-            left.extend(value)
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            left += cast("Iterable[Any]", value)
         elif isinstance(value, float) and not isfinite(value):
             return False
     return True

@@ -95,7 +95,8 @@ class EventStream:
         parsed: list[Parsed] = []
         if not self._too_large:
             self._take(bytes(self._line), parsed)
-            self._take(b"", parsed)
+            self._line.clear()
+            self._dispatch(parsed)
         return parsed
 
     def _without_mark(self, chunk: bytes) -> bytes:

@@ -172,7 +172,7 @@ class GenServer(Actor):
         process = server._process
         process.node = node
         server._in_registry = True
-        pykka.ActorRegistry.register(process.ref)
+        pykka.ActorRegistry.register(server.ref)
         _in_loop(node, lambda: _begin(server, None, None, None))
         return cast("ActorRef[Self]", process.ref)
 
@@ -196,9 +196,7 @@ class GenServer(Actor):
         """
 
         def start(*extra: Any) -> Future[Any]:
-            return cls.start_link(
-                *extra, *args, name=name, start_timeout=start_timeout, **kwargs
-            )
+            return cls.start_link(*extra, *args, name=name, start_timeout=start_timeout, **kwargs)
 
         options: dict[str, Any] = {} if shutdown is UNSET else {"shutdown": shutdown}
         return ChildSpec(
@@ -381,7 +379,7 @@ class GenServer(Actor):
 
     # ---- what follows
 
-    def _go_on(self, timeout: float | None, then: Any) -> None:
+    def _go_on(self, timeout: float | None, then: Any) -> Work | None:
         process = self._process
         if process.tracer is not None:
             tell_tracer(process, ("noreply", self.format_status()))
@@ -391,6 +389,7 @@ class GenServer(Actor):
                 process.schedule()
         elif timeout is not None and not process.normal:
             process.idle_timer = process.node.after(timeout, self._idle)
+        return None
 
     def _idle(self) -> None:
         process = self._process

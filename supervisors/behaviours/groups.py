@@ -134,7 +134,10 @@ def _notice(process: Process) -> None:
 def _ended(process: Process) -> None:
     with _lock:
         _known.discard(process)
-        gone = {key: sum(o is process for o, _ in _members.lookup(key)) for key in _members.keys(process)}
+        gone = {
+            key: sum(o is process for o, _ in _members.lookup(key))
+            for key in _members.keys(process)
+        }
         _members.release(process)
         _watches.release(process)
     for group, times in gone.items():

@@ -48,7 +48,9 @@ class _Table:
             registry.transmit(registry.on_link, owner)
         self.tell("register", key, owner, value)
 
-    def unregister(self, key: Hashable, owner: Process, value: Any = None, *, any_value: bool = True) -> None:
+    def unregister(
+        self, key: Hashable, owner: Process, value: Any = None, *, any_value: bool = True
+    ) -> None:
         registry = self.alive()
         with self.lock:
             if any_value:
@@ -188,7 +190,9 @@ class RegistryRef(ServerRef["Registry"]):
         """All entries as (key, ref, value)."""
         table = self.table()
         with table.lock:
-            return [(k, owner.ref, v) for k, owner, v in table.names.entries() if owner.state != DEAD]
+            return [
+                (k, owner.ref, v) for k, owner, v in table.names.entries() if owner.state != DEAD
+            ]
 
     def dispatch(self, key: Hashable, function: Callable[[list[tuple[Ref, Any]]], object]) -> None:
         """Call *function* with the entries of *key*, here and now; not at all if there are none."""

@@ -22,4 +22,6 @@ def start_root(node: kernel.Node) -> Ref:
     return RootSupervisor.start_on(node, [], max_restarts=MAX_RESTARTS, max_seconds=MAX_SECONDS)
 
 
-kernel.root_starter = start_root
+def install() -> None:
+    """Hand the kernel what starts the root of a node."""
+    kernel.root_starter = start_root

@@ -249,7 +249,7 @@ class Supervision(GenServer):
     def _begin_start(self, entry: Entry[Ref]) -> Started | NotStarted | _Pending:
         try:
             value: Any = entry.spec.start(*entry.args)
-            if isinstance(value, Future) and value.done():
+            if value.__class__ is Future and value.done():
                 value = value.get()
             elif inspect.isawaitable(value):
                 return _Pending(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from types import CoroutineType, TracebackType
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import pykka
@@ -186,7 +186,7 @@ class Actor(pykka.Actor):
         try:
             if item is _START:
                 self._process.state = RUNNING
-                value: Any = self.on_start()
+                value: Any = cast("Any", self.on_start)()  # pykka has it return nothing
             elif message.__class__ in _PYKKA_MESSAGES:
                 if message.__class__ is _ActorStop:
                     return self._stop_in_order(item if kind is Ask else None)
@@ -239,7 +239,7 @@ class Actor(pykka.Actor):
         if not isinstance(error, Exception):
             logger.debug(f"Stopped {self}")
             return self._run_hook(self.on_stop, None, reason)
-        kind, traceback = type(error), cast("TracebackType | None", error.__traceback__)
+        kind, traceback = type(error), error.__traceback__
         return self._run_hook(lambda: self.on_failure(kind, error, traceback), None, reason)
 
     def _stop_in_order(self, asked: Ask | None) -> Work | None:
@@ -285,7 +285,7 @@ class Actor(pykka.Actor):
     def _leave_registry(self) -> None:
         if self._in_registry:
             self._in_registry = False
-            pykka.ActorRegistry.unregister(self._process.ref)
+            pykka.ActorRegistry.unregister(self.ref)
 
     def _released(self, reason: ExitReason) -> None:
         """Called when the process has ended, whatever the way."""

@@ -108,7 +108,9 @@ class ActorProcess(Process):
 
     def __init__(self, node: Node, actor: Actor) -> None:
         super().__init__(
-            node, initial_call=type(actor).__name__, trapping=bool(getattr(actor, "trap_exit", False))
+            node,
+            initial_call=type(actor).__name__,
+            trapping=bool(getattr(actor, "trap_exit", False)),
         )
         self.actor: Actor | None = actor
         self.actor_class = type(actor)
@@ -129,6 +131,11 @@ class ActorProcess(Process):
         self._grace: TimerHandle | None = None
         self._urn: str | None = None
         self._stopped: threading.Event | None = None
+
+    @property
+    def restarts_children(self) -> bool:  # type: ignore[override]  # a constant there
+        """Whether the actor is a supervisor."""
+        return hasattr(self.actor_class, "tree_children")
 
     # ---- what pykka wants to know
 

@@ -56,7 +56,7 @@ class Future(pykka.Future[T]):
     _home: Home | None
     _state: int
     _value: Any
-    _callbacks: list[Callable[[Any], None]] | None
+    _callbacks: list[Callable[[Any], object]] | None
 
     def __init__(self, home: Home | None = None) -> None:
         self._state = _PENDING
@@ -95,7 +95,9 @@ class Future(pykka.Future[T]):
             kind, value, traceback = exc_info if exc_info is not None else sys.exc_info()
             if value is None:
                 value = kind() if kind is not None else RuntimeError("no exception was given")
-            exception = value if value.__traceback__ is traceback else value.with_traceback(traceback)
+            exception = (
+                value if value.__traceback__ is traceback else value.with_traceback(traceback)
+            )
         if not self.try_fail(exception):
             raise queue.Full
 
@@ -137,7 +139,7 @@ class Future(pykka.Future[T]):
         """True once there is a value or an exception."""
         return self._state != _PENDING
 
-    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
         """Call `callback(future)` when it is done, where it is set; at once if it is done."""
         with _lock:
             if not self._state:
@@ -148,7 +150,7 @@ class Future(pykka.Future[T]):
                 return
         callback(self)
 
-    def remove_done_callback(self, callback: Callable[[Any], None]) -> None:
+    def remove_done_callback(self, callback: Callable[[Any], object]) -> None:
         """Forget *callback*; nothing happens if it is not there."""
         with _lock:
             if self._callbacks is not None and callback in self._callbacks:

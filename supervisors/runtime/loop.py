@@ -230,7 +230,7 @@ def any_current_task() -> Any:
 
 
 def running_backend() -> str | None:
-    """"asyncio" or "trio" if that loop runs in this thread, else None."""
+    """ "asyncio" or "trio" if that loop runs in this thread, else None."""
     if asyncio._get_running_loop() is not None:  # noqa: SLF001  # get_running_loop() raises without one
         return "asyncio"
     trio = sys.modules.get("trio")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import logging
+import math
 import sys
 import threading
 import time
@@ -35,6 +36,8 @@ _log = logging.getLogger("supervisors.node")
 _numbers = itertools.count(1)
 _get_ident = threading.get_ident
 
+_PATIENCE = 5.0
+"""Seconds a process that nobody supervises gets to stop when its node does."""
 _CELL_BUDGET = 64
 """Messages one process handles before the next has its turn."""
 _TURN = 0.005
@@ -191,9 +194,13 @@ class Node:
             self._thread.join(timeout)
 
     def __enter__(self) -> Self:
-        return self.start()
+        self.start()
+        self._token = _entered.set(self)
+        return self
 
     def __exit__(self, *_exc: object) -> None:
+        if self._token is not None:
+            _entered.reset(self._token)
         self.stop()
 
     # ---- life: inside the caller's loop
@@ -224,7 +231,7 @@ class Node:
 
     async def _enter(self) -> None:
         self._backend = "trio" if running_backend() == "trio" else "asyncio"
-        self._loop = await TrioLoop.open() if self._backend == "trio" else AsyncioLoop()
+        self._loop = await _open_loop(self._backend)
         self.thread_id = _get_ident()
         self._here = here = get_here()
         here.nodes = (*here.nodes, self)
@@ -254,26 +261,41 @@ class Node:
             self.thread_id = None
 
     async def _stop_processes(self) -> None:
-        if self._root is not None and self._root.is_alive():
-            from supervisors.runtime.stopping import stop_process  # noqa: PLC0415  # it needs us
-
-            down = self.when_down(self._root.process)
-            stop_process(self._root.process, SHUTDOWN, None)
-            await down
-        for reason in (SHUTDOWN, KILL):
-            left = [p for p in self.processes.values() if p.owned_by_node]
-            downs = [self.when_down(process) for process in left]
-            for process in left:
-                process.transmit(process.on_exit_signal, None, reason, False)
-            if not downs:
-                continue
-            import anyio  # noqa: PLC0415  # see _thread_main
-
-            with anyio.move_on_after(5.0 if reason is SHUTDOWN else self.kill_grace + 1.0):
-                for down in downs:
-                    await down
+        """Stop what nobody supervises, then the tree, then kill what is left."""
+        root = self._root.process if self._root is not None else None
+        for process in reversed([p for p in self.processes.values() if self._is_top(p)]):
+            if process is not root:
+                await self._stop_one(process, None if process.restarts_children else _PATIENCE)
+        if root is not None:
+            await self._stop_one(root, None)
+        left = [process for process in self.processes.values() if process.owned_by_node]
+        for process in left:
+            process.transmit(process.on_exit_signal, None, KILL, False)
+        for process in left:
+            await self._wait_for_end(process, self.kill_grace + 1.0)
         for process in list(self.processes.values()):
             process.die(SHUTDOWN)
+
+    @staticmethod
+    def _is_top(process: Process) -> bool:
+        parent = process.parent
+        return process.owned_by_node and (
+            parent is None or not parent.owned_by_node or parent.state == DEAD
+        )
+
+    async def _stop_one(self, process: Process, patience: float | None) -> None:
+        from supervisors.runtime.stopping import stop_process  # noqa: PLC0415  # it needs us
+
+        if process.state != DEAD:
+            stop_process(process, SHUTDOWN, None)
+            await self._wait_for_end(process, patience)
+
+    async def _wait_for_end(self, process: Process, patience: float | None) -> None:
+        import anyio  # noqa: PLC0415  # see _thread_main
+
+        if process.state != DEAD:
+            with anyio.move_on_after(patience if patience is not None else math.inf):
+                await self.when_down(process)
 
     # ---- running what is ready
 
@@ -424,7 +446,9 @@ class Node:
             root = self._root
             if root is None or not root.is_alive():
                 if not self.running or root_starter is None:
-                    raise NodeStopped(f"{self.name} does not run. Start one: `with Node() as node:`")
+                    raise NodeStopped(
+                        f"{self.name} does not run. Start one: `with Node() as node:`"
+                    )
                 root = self._root = root_starter(self)
             return root
 
@@ -574,6 +598,10 @@ def current_node() -> Node:
     if nodes:
         return nodes[-1]
     return default_node()
+
+
+async def _open_loop(backend: Backend) -> Loop:
+    return await TrioLoop.open() if backend == "trio" else AsyncioLoop()
 
 
 def _uvloop_factory() -> Any:

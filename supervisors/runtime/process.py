@@ -110,6 +110,8 @@ class Process:
 
     busy = False
     """Whether a task of the process waits for something."""
+    restarts_children = False
+    """Whether it is a supervisor, which takes as long to stop as its children do."""
     owned_by_node = True
     """False for a task or thread of the user's, which the node did not start and does not stop."""
 
@@ -228,9 +230,7 @@ class Process:
             if self.links is None or sender not in self.links:
                 return  # unlinked while the signal was on its way
             del self.links[sender]
-        what, reason = fate(
-            reason, trapping=self.trapping, from_self=sender is self, linked=linked
-        )
+        what, reason = fate(reason, trapping=self.trapping, from_self=sender is self, linked=linked)
         if what is Fate.DIE:
             self.doom(reason)
         elif what is Fate.MESSAGE:

@@ -66,9 +66,7 @@ def spawn_link(
 ) -> Ref:
     """As `spawn`, linked to the calling process from the first moment."""
     parent = self_process()
-    process = SpawnedProcess(
-        node or parent_node(parent), function, args, trapping=trap_exit
-    )
+    process = SpawnedProcess(node or parent_node(parent), function, args, trapping=trap_exit)
     process.parent = parent
 
     def begin() -> None:

@@ -22,6 +22,7 @@ from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
+    from supervisors.runtime.actor_process import ActorProcess
     from supervisors.runtime.node import Node, TimerHandle
 
 A = TypeVar("A", bound="Actor")
@@ -187,43 +188,46 @@ class Told:
         self.message = message
 
 
-class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):  # type: ignore[misc]  # both have tell(); ours wins
+class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
     """A handle on an actor, as pykka has it."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+        process: ActorProcess
 
     def __init__(self, process: Process) -> None:
         self.process = process
 
     @property
-    def actor_class(self) -> type[A]:  # type: ignore[override]  # computed here, stored there
+    def actor_class(self) -> type[A]:  # computed here, stored there
         """The class of the actor."""
-        return cast("type[A]", self.process.actor_class)  # type: ignore[attr-defined]  # an actor's process
+        return cast("type[A]", self.process.actor_class)
 
     @property
-    def actor_urn(self) -> str:  # type: ignore[override]  # computed here, stored there
+    def actor_urn(self) -> str:  # computed here, stored there
         """The actor's universally unique name, made when first asked for."""
-        return cast("str", self.process.urn())  # type: ignore[attr-defined]  # an actor's process
+        return cast("str", self.process.urn())
 
     @property
-    def actor_inbox(self) -> Any:  # type: ignore[override]  # computed here, stored there
+    def actor_inbox(self) -> Any:  # computed here, stored there
         """The mailbox as pykka sees it."""
         return self.process
 
     @property
-    def actor_stopped(self) -> threading.Event:  # type: ignore[override]  # computed here, stored there
+    def actor_stopped(self) -> threading.Event:  # computed here, stored there
         """An event that is set when the actor takes no more messages."""
-        return cast("threading.Event", self.process.stopped_event())  # type: ignore[attr-defined]  # an actor's process
+        return cast("threading.Event", self.process.stopped_event())
 
     def _actor_weakref(self) -> A | None:  # type: ignore[override]  # called like the weakref there
-        return cast("A | None", self.process.actor)  # type: ignore[attr-defined]  # an actor's process
+        return cast("A | None", self.process.actor)
 
     __repr__ = pykka.ActorRef.__repr__
     __str__ = pykka.ActorRef.__str__
 
     def is_alive(self) -> bool:
         """True until it stops (pykka) or has ended (OTP's behaviours)."""
-        return not self.process.stopping  # type: ignore[attr-defined]  # an actor's process
+        return not self.process.stopping
 
     def tell(self, message: Any) -> None:
         """Put *message* into the mailbox.
@@ -233,7 +237,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):  # type: ignore[misc]  # bot
             MailboxFull: The mailbox has a bound and rejects.
         """
         process = self.process
-        if process.stopping:  # type: ignore[attr-defined]  # an actor's process
+        if process.stopping:
             raise _not_found(process)
         if isinstance(message, (Ask, Cast)):
             message = Told(message)
@@ -259,7 +263,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):  # type: ignore[misc]  # bot
             Exception: What the actor's handler raised.
         """
         process = self.process
-        if process.stopping:  # type: ignore[attr-defined]  # an actor's process
+        if process.stopping:
             future: Future[Any] = failed(_not_found(process))
         else:
             future = Ask(process, message)
@@ -271,9 +275,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):  # type: ignore[misc]  # bot
     @overload
     def stop(self, *, block: Literal[False], timeout: float | None = None) -> Future[bool]: ...
     @overload
-    def stop(
-        self, *, block: bool = True, timeout: float | None = None
-    ) -> bool | Future[bool]: ...
+    def stop(self, *, block: bool = True, timeout: float | None = None) -> bool | Future[bool]: ...
     def stop(self, *, block: bool = True, timeout: float | None = None) -> bool | Future[bool]:
         """Ask the actor to stop once it has handled what was sent before.
 

@@ -80,9 +80,7 @@ def _state(actor: Any) -> Any:
     return {name: value for name, value in vars(actor).items() if not name.startswith("_")}
 
 
-def _system(
-    dest: Any, deed: Callable[[Any], Any], what: str, timeout: float | None
-) -> Future[Any]:
+def _system(dest: Any, deed: Callable[[Any], Any], what: str, timeout: float | None) -> Future[Any]:
     process = find_process(dest)
     if process is None or process.state == DEAD:
         ended = None if process is None else process.reason

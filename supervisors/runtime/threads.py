@@ -85,9 +85,7 @@ class ForeignActor(Process):
             self.die(reason if not reason.is_normal else SHUTDOWN)
 
 
-_foreign: weakref.WeakKeyDictionary[pykka.ActorRef[Any], ForeignActor] = (
-    weakref.WeakKeyDictionary()
-)
+_foreign: weakref.WeakKeyDictionary[pykka.ActorRef[Any], ForeignActor] = weakref.WeakKeyDictionary()
 
 
 def process_of_foreign(ref: pykka.ActorRef[Any], node: Node) -> Process:
@@ -105,6 +103,6 @@ def process_of_foreign(ref: pykka.ActorRef[Any], node: Node) -> Process:
 
         # pykka tells nobody that an actor stopped; it sets this event, so that is where to listen.
         stopped.set = set_and_tell  # type: ignore[method-assign]  # see above
-        if stopped.is_set():
+        if not ref.is_alive():  # it stopped before anybody listened
             process.leave(NORMAL)
     return process

@@ -1,27 +1,27 @@
 """Every error this package raises.
 
-    SupervisorsError
-    ├── ProcessDead            (pykka.ActorDeadError)  a message for a process that has ended
-    ├── CallExit               a call whose server ended before it replied
-    │   ├── CallTimeout        (pykka.Timeout)         ... or took too long
-    │   ├── NoProcess          ... or was not there
-    │   └── CallingSelf        ... or was the caller itself
-    ├── ExitProcess            unwinds the process that ends itself
-    ├── StartError
-    │   ├── StartFailed        init stopped, raised or took too long
-    │   ├── StartIgnored       init chose not to run
-    │   ├── AlreadyStarted     the name or the child id is taken by a running process
-    │   ├── AlreadyPresent     the child id is taken by a child that is not running
-    │   └── MaxChildren        the supervisor is full
-    ├── ChildError
-    │   ├── ChildNotFound · ChildRunning · ChildRestarting
-    ├── SpecError              (ValueError)            a child spec or a flag is wrong
-    ├── NameTaken · NoSuchName (LookupError)
-    ├── MailboxFull            the mailbox has a bound, and rejects
-    ├── ReceiveTimeout         (pykka.Timeout)         no message matched in time
-    ├── WouldBlock             a blocking wait on the loop that has to produce the value
-    ├── NodeStopped            the node does not run (any more)
-    └── NotAProcess            the thing named is not a process
+SupervisorsError
+├── ProcessDead            (pykka.ActorDeadError)  a message for a process that has ended
+├── CallExit               a call whose server ended before it replied
+│   ├── CallTimeout        (pykka.Timeout)         ... or took too long
+│   ├── NoProcess          ... or was not there
+│   └── CallingSelf        ... or was the caller itself
+├── ExitProcess            unwinds the process that ends itself
+├── StartError
+│   ├── StartFailed        init stopped, raised or took too long
+│   ├── StartIgnored       init chose not to run
+│   ├── AlreadyStarted     the name or the child id is taken by a running process
+│   ├── AlreadyPresent     the child id is taken by a child that is not running
+│   └── MaxChildren        the supervisor is full
+├── ChildError
+│   ├── ChildNotFound · ChildRunning · ChildRestarting
+├── SpecError              (ValueError)            a child spec or a flag is wrong
+├── NameTaken · NoSuchName (LookupError)
+├── MailboxFull            the mailbox has a bound, and rejects
+├── ReceiveTimeout         (pykka.Timeout)         no message matched in time
+├── WouldBlock             a blocking wait on the loop that has to produce the value
+├── NodeStopped            the node does not run (any more)
+└── NotAProcess            the thing named is not a process
 """
 
 from __future__ import annotations

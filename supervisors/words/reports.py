@@ -123,12 +123,7 @@ class AbandonedReport:
 
 
 Report = (
-    TerminateReport
-    | CrashReport
-    | SupervisorReport
-    | ProgressReport
-    | BusyReport
-    | AbandonedReport
+    TerminateReport | CrashReport | SupervisorReport | ProgressReport | BusyReport | AbandonedReport
 )
 
 

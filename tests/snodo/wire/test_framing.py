@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -141,7 +142,7 @@ PIECES = st.lists(
 @given(PIECES, st.lists(st.integers(0, 200)), st.integers(1, 12))
 def test_how_the_bytes_are_cut_makes_no_difference(text, cuts, limit) -> None:
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    chunks = [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    chunks = [text[a:b] for a, b in pairwise(edges)]
 
     assert frame(limit, *chunks) == frame(limit, text)
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from protocol_schemas import check, examples
+
 from snodo_actors.wire import jsonrpc
 from snodo_actors.wire.jsonrpc import read_response, result_types
 from snodo_actors.wire.meta import build_params, version_meta
@@ -36,7 +36,9 @@ def test_a_result_is_handed_on_as_it_came(versions, result) -> None:
         assert read_response(response(result=result), version) is result
 
 
-@pytest.mark.parametrize("result_type", ["partial", "", "Complete", None, True, 5, ["complete"], {}])
+@pytest.mark.parametrize(
+    "result_type", ["partial", "", "Complete", None, True, 5, ["complete"], {}]
+)
 def test_an_unknown_kind_of_result_is_malformed_in_the_newest_version(result_type) -> None:
     answer = response(result={"resultType": result_type})
     outcome = read_response(answer, STATELESS)
@@ -172,9 +174,7 @@ def test_initialize_follows_the_schema(version) -> None:
 
     check(jsonrpc.request(1, "initialize", params), version, "InitializeRequest")
     check(jsonrpc.request(1, "ping", {}), version, "PingRequest")
-    check(
-        jsonrpc.notification("notifications/initialized", {}), version, "InitializedNotification"
-    )
+    check(jsonrpc.notification("notifications/initialized", {}), version, "InitializedNotification")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -196,7 +196,10 @@ def _error_of(version):
             {"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {}},
             jsonrpc.request(5, "ping", {}),
         ),
-        ({"jsonrpc": "2.0", "method": "a", "params": {"b": 1}}, jsonrpc.notification("a", {"b": 1})),
+        (
+            {"jsonrpc": "2.0", "method": "a", "params": {"b": 1}},
+            jsonrpc.notification("a", {"b": 1}),
+        ),
         ({"jsonrpc": "2.0", "id": None, "result": {}}, jsonrpc.result_response(None, {})),
         (
             {"jsonrpc": "2.0", "id": "x", "error": {"code": -1, "message": "no"}},

@@ -49,7 +49,12 @@ def test_the_older_ones_say_nothing(version) -> None:
             {},
             {"meta": {"tracestate": "mine"}, "trace_context": TRACE},
         ),
-        ({"_meta": {**TRACE, "progressToken": 7}}, {}, {}, {"trace_context": TRACE, "progress_token": 7}),
+        (
+            {"_meta": {**TRACE, "progressToken": 7}},
+            {},
+            {},
+            {"trace_context": TRACE, "progress_token": 7},
+        ),
         # values are replaced, not merged
         ({"_meta": {"a": {"y": 1}}}, {"_meta": {"a": {"x": 1}}}, {}, {"meta": {"a": {"y": 1}}}),
         # an empty one is left out

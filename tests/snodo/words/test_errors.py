@@ -121,8 +121,10 @@ def test_kind_and_cause_never_travel(form, error) -> None:
     ("text", "error"),
     [
         (
-            "it broke (the server may have run it, so try again only what is harmless to run "
-            "twice; code -32000)",
+            (
+                "it broke (the server may have run it, so try again only what is harmless to run "
+                "twice; code -32000)"
+            ),
             TransportError(-32000, "it broke"),
         ),
         (
@@ -148,9 +150,11 @@ def test_the_text_says_what_to_whom_and_what_to_do(text, error) -> None:
             TransportError(-32000, "it broke"),
         ),
         (
-            "RequestTimeout(-32001, 'late', kind='transport', data={'timeoutMs': 5}, "
-            "cause='timeout', delivery='unknown', who='http x')",
-            RequestTimeout(-32001, "late", data={"timeoutMs": 5}, cause="timeout", who="http x"),
+            (
+                "RequestTimeout(-32001, 'x', kind='transport', data={'a': 5}, cause='timeout', "
+                "delivery='unknown', who='http x')"
+            ),
+            RequestTimeout(-32001, "x", data={"a": 5}, cause="timeout", who="http x"),
         ),
     ],
 )

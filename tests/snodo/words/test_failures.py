@@ -318,8 +318,10 @@ def test_a_failure_of_an_extension_keeps_what_it_raised() -> None:
         (
             307,
             b"",
-            "the server answered with HTTP status 307, not a JSON-RPC message; "
-            "redirects are not followed, connect to the final URL",
+            (
+                "the server answered with HTTP status 307, not a JSON-RPC message; "
+                "redirects are not followed, connect to the final URL"
+            ),
         ),
     ],
 )

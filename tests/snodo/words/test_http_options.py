@@ -87,7 +87,7 @@ def test_a_provider_comes_with_its_state_or_is_an_object() -> None:
     [*sorted(OWNED), "Host", "CONTENT-TYPE", "Mcp-Param-Region", "mcp-param-"],
 )
 def test_the_transport_s_own_headers_are_refused(name) -> None:
-    with pytest.raises(ValueError, match="sets the header .* itself"):
+    with pytest.raises(ValueError, match=r"sets the header .* itself"):
         HttpOptions(headers=[(name, "x")])
 
 

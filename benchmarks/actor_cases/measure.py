@@ -1,0 +1,75 @@
+"""Clocks, memory and loops for a case; knows nothing of actors."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+import tracemalloc
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Self
+
+PAGE = 4096
+STATM = Path("/proc/self/statm")
+
+
+class Watch:
+    """The seconds a `with` block took, started on a clean heap."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> Self:
+        gc.collect()
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self._began
+
+    def rate(self, count: float) -> float:
+        """How many per second that is."""
+        return count / self.seconds
+
+
+def resident() -> int:
+    """Bytes of this process in memory, garbage aside; 0 where the system does not say."""
+    gc.collect()
+    return int(STATM.read_text().split()[1]) * PAGE if STATM.exists() else 0
+
+
+class Heap:
+    """Bytes in memory that a `with` block added: of the process, or as Python's allocator sees them."""
+
+    added = 0
+
+    def __init__(self, *, traced: bool) -> None:
+        self._traced = traced
+
+    def __enter__(self) -> Self:
+        if self._traced:
+            tracemalloc.start()
+        self._before = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.added = self._now() - self._before
+        if self._traced:
+            tracemalloc.stop()
+
+    def _now(self) -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] if self._traced else resident()
+
+
+def run_on(loop: str, main: Coroutine[Any, Any, dict[str, float]]) -> dict[str, float]:
+    """Run *main* on a fresh loop of that kind, with the log off."""
+    logging.disable(logging.CRITICAL)
+    factory = None
+    if loop == "uvloop":
+        import uvloop  # noqa: PLC0415  # it may not be installed
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)

@@ -1,0 +1,93 @@
+"""How long a killed child is away, and what is left of 100,000 actors once they are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import random
+import statistics
+import time
+from typing import Any, ClassVar
+
+from actor_cases.measure import Watch, resident
+from supervisors import DynamicSupervisor, GenServer, Node, Ref, Supervisor, exit, stop
+
+NO_LIMIT = {"max_restarts": 1_000_000_000, "max_seconds": 1.0}
+
+
+class Child(GenServer):
+    """Says when it is up, as the last thing of its init."""
+
+    born: ClassVar[list[tuple[float, Ref]]] = []
+
+    def init(self, number: int) -> None:
+        self.number = number
+        self.born.append((time.perf_counter(), self.ref))
+
+
+async def restart(n: int, children: int, *, dynamic: bool, logged: bool = False) -> dict[str, float]:
+    """Kill one of *children* children, *n* times: the median microseconds until its next init."""
+    Child.born.clear()
+    if logged:
+        logging.disable(logging.NOTSET)
+        log = logging.getLogger("supervisors")
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+    async with Node():
+        if dynamic:
+            supervisor: Any = await DynamicSupervisor.start_link(**NO_LIMIT)
+            for i in range(children):
+                await supervisor.start_child(Child.child_spec(i))
+        else:
+            specs = [Child.child_spec(i, id=i) for i in range(children)]
+            supervisor = await Supervisor.start_link(specs, **NO_LIMIT)
+        refs = [ref for _, ref in Child.born]
+        gc.collect()
+        seconds = [await _kill(refs, random.randrange(children)) for _ in range(n)]
+        await stop(supervisor)
+    kind = "dynamic" if dynamic else "one_for_one"
+    suffix = "_logged" if logged else ""
+    return {f"{kind}_{children}{suffix}": statistics.median(seconds) * 1e6}
+
+
+async def _kill(refs: list[Ref], index: int) -> float:
+    born = Child.born
+    born.clear()
+    began = time.perf_counter()
+    exit(refs[index], "kill")
+    while not born:
+        await asyncio.sleep(0)
+    up, refs[index] = born[0]
+    return up - began
+
+
+class Idle(GenServer):
+    """Does nothing."""
+
+
+async def churn(n: int) -> dict[str, float]:
+    """Start and stop *n* actors twice in one process: what the second time adds to memory."""
+    found: dict[str, float] = {}
+    async with Node() as node:
+        await _cycle(100)
+        for number in (1, 2):
+            starts, stops = await _cycle(n)
+            found[f"start_{number}"], found[f"stop_{number}"] = n / starts, n / stops
+            found[f"rss_{number}"], found[f"objects_{number}"] = resident(), len(gc.get_objects())
+        found["left"] = len(node.processes) - 1  # the one is this task
+    found["rss_growth"] = found["rss_2"] - found["rss_1"]
+    found["objects_growth"] = found["objects_2"] - found["objects_1"]
+    return found
+
+
+async def _cycle(n: int) -> tuple[float, float]:
+    supervisor = await DynamicSupervisor.start_link(template=Idle.child_spec())
+    with Watch() as starts:
+        for _ in range(n):
+            await supervisor.start_child()
+    with Watch() as stops:
+        await stop(supervisor)
+    return starts.seconds, stops.seconds
+
+

@@ -1,0 +1,54 @@
+"""Our actors beside pykka's threads and a bare mailbox on an event loop, measured in one run.
+
+    python benchmarks/actors.py            3 rounds, about 4 minutes
+    python benchmarks/actors.py --quick    1 round of small cases, under a minute
+
+Each case has a process of its own, the rounds are interleaved, medians are shown, and targets are
+ratios between figures of this run. Always exits with 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from actor_cases.catalogue import cases
+from actor_cases.rounds import run_rounds
+from actor_cases.tables import print_tables
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="1 round of small cases")
+    parser.add_argument("--rounds", type=int, help="how often each case is run")
+    parser.add_argument("--only", default="", help="run the cases whose name holds this")
+    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--size", default="full", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case is not None:
+        case = cases()[options.case]
+        print(json.dumps(case.run(case.n[options.size])))
+        sys.stdout.flush()
+        os._exit(0)  # pykka's threads are not worth waiting for
+    began = time.monotonic()
+    size = "quick" if options.quick else "full"
+    rounds = options.rounds or (1 if options.quick else 3)
+    figures = run_rounds(Path(__file__), cases(), size, rounds, _progress, options.only)
+    _progress("")
+    print_tables(figures)
+    load = os.getloadavg()[0]
+    print(f"{rounds} rounds in {time.monotonic() - began:.0f} s, load average {load:.1f}")
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The demo: a supervised connection to a real server, its death, and its return."""

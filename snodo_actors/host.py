@@ -1,0 +1,148 @@
+"""Where connections come from: opened for the calling process, or put into a supervision tree."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
+from snodo_actors.actors.stdio import Opening
+from snodo_actors.client import Client, WhenDown
+from snodo_actors.words.checks import text
+from snodo_actors.words.client_options import ClientOptions, allowed_versions
+from snodo_actors.words.errors import Error
+from snodo_actors.words.lost import connection_closed
+from snodo_actors.words.stdio_options import StdioOptions
+from snodo_actors.words.targets import read_target
+from snodo_actors.words.types import Stdio
+from supervisors import Backoff, ChildSpec, Future, Node, Ref, current_node, self_, spawn
+
+_STDIO_OPTIONS: Final = frozenset(
+    ("env", "cd", "max_line_bytes", "max_server_requests", "stderr", "owner")
+)
+RESTART_DELAY: Final = Backoff(initial=0.1, maximum=30.0)
+"""How long a supervised connection waits before it starts its server again."""
+
+
+def connect(target: Any, **options: Any) -> Future[Client]:
+    """Connect to a server in another process.
+
+    `connect(("stdio", command, [arguments]))` runs *command* and speaks over its stdin and stdout.
+    The future has the `Client` once the protocol version is settled; it fails with an `Error`. The
+    connection closes when the calling process (actor, task or thread) ends.
+
+    Options for every target, times in seconds: protocol, client_capabilities, client_info, timeout
+    (30.0), probe_timeout (10.0), input_handlers, max_input_rounds, max_pages, cache. For stdio: env,
+    cd, max_line_bytes, max_server_requests, stderr, owner (another process, or a node: then the
+    connection lives until it is closed).
+
+    Raises:
+        TypeError: The target or an option has the wrong type.
+        ValueError: An option has a wrong value.
+    """
+    node = current_node()
+    opening = _read_opening(target, options, owned=True)
+    opened: Future[Client] = _Opened(node)
+    if isinstance(opening, Error):
+        opened.try_fail(opening)
+        return opened
+
+    async def open_it() -> None:
+        try:
+            connection, port, profile = await open_connection(node, opening)
+        except Exception as error:  # noqa: BLE001  # the edge of the process: whoever waits is told
+            opened.try_fail(error)
+            return
+        handle = Client(
+            node, opening.who, opening.client, connection=connection, port=port, profile=profile
+        )
+        if not opened.try_set(handle):
+            await close_connection(node, connection)
+
+    spawn(open_it, node=node)
+    return opened
+
+
+class _Opened(Future[Client]):
+    """The client that will be there; a connection nobody waits for any more is closed."""
+
+    __slots__ = ()
+
+    def _withdrawn(self) -> None:
+        if not self.try_fail(connection_closed("closed")) and self.exception() is None:
+            self.get().close()
+
+
+def child_spec(
+    name: str,
+    target: Any,
+    *,
+    restart: Literal["permanent", "transient", "temporary"] = "permanent",
+    restart_delay: Backoff | None = RESTART_DELAY,
+    **options: Any,
+) -> ChildSpec:
+    """The spec that puts a connection into a supervision tree, under *name*.
+
+    `client(name)` gives a handle that survives restarts. The server is started again, after
+    *restart_delay*, for as long as it takes; it never takes its supervisor down. The options are
+    those of `connect`.
+
+    Raises:
+        TypeError: The target or an option has the wrong type.
+        ValueError: An option has a wrong value.
+        Error: The `protocol` option names a version this client does not speak.
+    """
+    opening = _read_opening(target, options, owned=False, who=text("name", name))
+    if isinstance(opening, Error):
+        raise opening
+    return connection_spec(name, opening, restart=restart, restart_delay=restart_delay)
+
+
+def client(name: str, *, when_down: WhenDown = "wait", **options: Any) -> Client:
+    """A handle on the connection that is, or will be, called *name*; it survives restarts.
+
+    While the connection is down, a call waits for it within its own time, or with
+    `when_down="fail"` fails at once. *options* are what calls of this handle use: timeout,
+    input_handlers, max_input_rounds, max_pages.
+
+    Raises:
+        TypeError: An option has the wrong type.
+        ValueError: An option has a wrong value.
+    """
+    if when_down not in ("wait", "fail"):
+        raise ValueError(f'when_down is "wait" or "fail", not {when_down!r}')
+    return Client(
+        current_node(),
+        text("name", name),
+        ClientOptions(**options),
+        name=name,
+        when_down=when_down,
+    )
+
+
+def _read_opening(
+    target: Any, options: dict[str, Any], *, owned: bool, who: str | None = None
+) -> Opening | Error:
+    read = read_target(target)
+    if not isinstance(read, Stdio):
+        raise TypeError(f"only stdio targets can be connected to, not {read}")
+    allowed = (
+        allowed_versions(options.pop("protocol")) if "protocol" in options else allowed_versions()
+    )
+    if isinstance(allowed, Error):
+        return allowed
+    stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
+    client = ClientOptions(**options)
+    checked = StdioOptions(**stdio)
+    return Opening(who or str(read), read, allowed, client, checked, _owner(checked.owner, owned))
+
+
+def _owner(owner: Any, owned: bool) -> Ref | None:
+    if owner is None:
+        return self_() if owned else None
+    if isinstance(owner, Ref):
+        return owner
+    if isinstance(owner, Node):
+        return None
+    raise TypeError(
+        f"owner must be the ref of a process or a node, not {owner!r}: write owner=current_node()"
+    )
