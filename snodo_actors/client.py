@@ -11,16 +11,19 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from snodo_actors.actors import flows
-from snodo_actors.actors.connection import close_connection
+from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
+from snodo_actors.actors.subscription import Listen, Opening, SubscriptionActor
 from snodo_actors.actors.waiting import wait_for
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.machines.input_requests import answerable
 from snodo_actors.machines.inputs import InputRounds
+from snodo_actors.subscription import Subscription
 from snodo_actors.wire.catalog import LISTEN
-from snodo_actors.words.checks import mapping, text
+from snodo_actors.words.checks import boolean, mapping, text
 from snodo_actors.words.client_options import ClientOptions
+from snodo_actors.words.listen_options import ListenOptions
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.request_options import NO_OPTIONS, RequestOptions
 from snodo_actors.words.types import (
@@ -31,7 +34,7 @@ from snodo_actors.words.types import (
     Page,
     Session,
 )
-from supervisors import Future, Node, Ref, send, spawn
+from supervisors import NORMAL, Future, Node, Ref, self_, send, spawn
 
 WhenDown = Literal["wait", "fail"]
 Result = JSONObject | InputRequired
@@ -50,6 +53,7 @@ class Client:
         "_options",
         "_port",
         "_profile",
+        "_subscriptions",
         "_when_down",
         "who",
     )
@@ -62,6 +66,7 @@ class Client:
         *,
         connection: Ref | None = None,
         port: Ref | None = None,
+        subscriptions: Any = None,
         profile: Profile | None = None,
         name: str | None = None,
         when_down: WhenDown = "wait",
@@ -71,6 +76,7 @@ class Client:
         self._options = options
         self._connection = connection
         self._port = port
+        self._subscriptions = subscriptions
         self._profile = profile
         self._name = name
         self._when_down: WhenDown = when_down
@@ -175,6 +181,58 @@ class Client:
         read, conversation = self._converse(options)
         asking = self._asking(read, conversation)
         return conversation.follow(flows.list_page(asking, kind, cursor))
+
+    # ---- streams
+
+    def listen(
+        self,
+        notifications: Mapping[str, Any],
+        *,
+        resubscribe: bool = False,
+        owner: Ref | None = None,
+        **options: Any,
+    ) -> Future[Subscription]:
+        """Open a stream of events; *notifications* is the filter, sent as it is.
+
+        The future has the `Subscription` once the server acknowledged it. The calling process (or
+        *owner*) owns it: events come to it as messages once it asks for them, and its end ends the
+        stream. With *resubscribe*, a stream whose server was restarted is opened again, and its owner
+        told `("resubscribed", accepted)`. Options: max_buffer, overflow, timeout (seconds, for the
+        acknowledgement), meta, trace_context.
+
+        Raises:
+            TypeError: An argument or an option has the wrong type.
+            ValueError: An option has a wrong value.
+        """
+        read = ListenOptions(**options)
+        wanted = mapping("notifications", notifications)
+        me = self_() if owner is None else owner
+        opening = Opening(self._node)
+        opening.actor = None
+        timeout = self._options.timeout if read.timeout is INHERIT else read.timeout
+        listen = Listen(
+            self.who,
+            me,
+            self._port if self._port is not None else str(self._name),
+            wanted,
+            read,
+            timeout,
+            boolean("resubscribe", resubscribe),
+            opening,
+        )
+        streams = self._subscriptions
+        if streams is None and self._name is not None:
+            streams = self._node.names.get(subscriptions_name(self._name))
+            streams = streams.ref if streams is not None else None
+        if streams is None:
+            opening.try_fail(connection_closed("down", delivery="never_sent").named(self.who))
+        else:
+            spec = SubscriptionActor.child_spec(listen, restart="temporary")
+            started = streams.start_child(spec)
+            started.add_done_callback(lambda done: _not_started(done, opening))
+        return opening.map(
+            lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me)
+        )
 
     # ---- the end
 
@@ -310,6 +368,12 @@ class Client:
         request.port = port
         port.send(request)
         return request
+
+
+def _not_started(started: Any, opening: Opening) -> None:
+    error = started.exception()
+    if error is not None:
+        opening.server_ended(getattr(error, "reason", NORMAL))
 
 
 def _progress(progress: Any, conversation: Conversation | None) -> Any:

@@ -48,15 +48,21 @@ def connect(target: Any, **options: Any) -> Future[Client]:
 
     async def open_it() -> None:
         try:
-            connection, port, profile = await open_connection(node, opening)
+            refs = await open_connection(node, opening)
         except Exception as error:  # noqa: BLE001  # the edge of the process: whoever waits is told
             opened.try_fail(error)
             return
         handle = Client(
-            node, opening.who, opening.client, connection=connection, port=port, profile=profile
+            node,
+            opening.who,
+            opening.client,
+            connection=refs.connection,
+            port=refs.port,
+            subscriptions=refs.subscriptions,
+            profile=refs.profile,
         )
         if not opened.try_set(handle):
-            await close_connection(node, connection)
+            await close_connection(node, refs.connection)
 
     spawn(open_it, node=node)
     return opened

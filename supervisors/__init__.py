@@ -1,8 +1,10 @@
 """OTP for Python: actors, supervisors, links and monitors on pykka and anyio."""
 
-from supervisors.behaviours import groups, root as _root
+from supervisors.behaviours import groups
+from supervisors.behaviours import root as _root
+from supervisors.behaviours.callbacks import Caller
 from supervisors.behaviours.dynamic_supervisor import DynamicSupervisor, DynamicSupervisorRef
-from supervisors.behaviours.gen_server import Caller, GenServer
+from supervisors.behaviours.gen_server import GenServer
 from supervisors.behaviours.partition_supervisor import PartitionSupervisor, PartitionSupervisorRef
 from supervisors.behaviours.registry import Registry, RegistryRef, Via
 from supervisors.behaviours.supervisor import Supervisor, SupervisorRef
@@ -10,8 +12,10 @@ from supervisors.behaviours.task import Task, yield_many
 from supervisors.behaviours.task_supervisor import TaskSupervisor, TaskSupervisorRef
 from supervisors.machines.mailbox import Bound
 from supervisors.runtime.actor import Actor
+from supervisors.runtime.backends import Backend
 from supervisors.runtime.future import Future
-from supervisors.runtime.node import Node, TimerHandle, current_node, default_node
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node, default_node
 from supervisors.runtime.process import Alias, Monitor
 from supervisors.runtime.processes import (
     SentLater,
@@ -56,6 +60,7 @@ from supervisors.runtime.sight import (
     trace,
     tree,
 )
+from supervisors.runtime.timers import TimerHandle
 from supervisors.words.directives import (
     NO_REPLY,
     UNSET,
@@ -72,6 +77,7 @@ from supervisors.words.errors import (
     CallExit,
     CallingSelf,
     CallTimeout,
+    ChildError,
     ChildNotFound,
     ChildRestarting,
     ChildRunning,
@@ -123,7 +129,19 @@ from supervisors.words.reports import (
     TerminateReport,
 )
 from supervisors.words.signals import TIMEOUT, Down, Exit, TimerFired
-from supervisors.words.specs import BRUTAL_KILL, Backoff, Child, ChildSpec, Count
+from supervisors.words.specs import (
+    BRUTAL_KILL,
+    AutoShutdown,
+    Backoff,
+    Child,
+    ChildSpec,
+    ChildType,
+    Count,
+    RestartType,
+    ShutdownTime,
+    Strategy,
+)
+from supervisors.words.tasks import Done, Exited, NotOwner, Outcome, TaskReply
 
 __version__ = "0.1.0"
 
@@ -146,6 +164,8 @@ __all__ = [
     "Alias",
     "AlreadyPresent",
     "AlreadyStarted",
+    "AutoShutdown",
+    "Backend",
     "Backoff",
     "BadReturn",
     "Bound",
@@ -155,14 +175,17 @@ __all__ = [
     "Caller",
     "CallingSelf",
     "Child",
+    "ChildError",
     "ChildNotFound",
     "ChildRestarting",
     "ChildRunning",
     "ChildSpec",
+    "ChildType",
     "Count",
     "CrashReport",
     "Custom",
     "Directive",
+    "Done",
     "Down",
     "DynamicSupervisor",
     "DynamicSupervisorRef",
@@ -170,6 +193,7 @@ __all__ = [
     "Exit",
     "ExitProcess",
     "ExitReason",
+    "Exited",
     "FailedToStartChild",
     "Future",
     "GenServer",
@@ -189,7 +213,9 @@ __all__ = [
     "NodeStopped",
     "Normal",
     "NotAProcess",
+    "NotOwner",
     "Ok",
+    "Outcome",
     "PartitionSupervisor",
     "PartitionSupervisorRef",
     "ProcessDead",
@@ -201,18 +227,22 @@ __all__ = [
     "RegistryRef",
     "Reply",
     "Report",
+    "RestartType",
     "SentLater",
     "Shutdown",
+    "ShutdownTime",
     "SpecError",
     "StartError",
     "StartFailed",
     "StartIgnored",
     "Stop",
+    "Strategy",
     "Supervisor",
     "SupervisorRef",
     "SupervisorReport",
     "SupervisorsError",
     "Task",
+    "TaskReply",
     "TaskSupervisor",
     "TaskSupervisorRef",
     "TerminateReport",

@@ -1,4 +1,4 @@
-"""What tests of actors need: fresh nodes, waiting for ends and messages, and time that does not pass.
+"""What tests of actors need: fresh nodes, ends and messages to wait for, time that does not pass.
 
 Everything returns futures or is a context manager, so it works in plain and in async tests, with
 any test framework.
@@ -11,10 +11,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from supervisors.runtime.actor import Match, matcher
+from supervisors.runtime.backends import Backend
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
-from supervisors.runtime.node import Backend, Node
-from supervisors.runtime.actor import matcher
+from supervisors.runtime.node import Node
 from supervisors.runtime.processes import find_process, when_down
 from supervisors.words.errors import NodeStopped
 from supervisors.words.reasons import ExitReason
@@ -57,7 +58,7 @@ def exit_of(dest: Any, timeout: float | None = 5.0) -> Future[ExitReason]:
     return ended
 
 
-def assert_receive(match: Any = None, timeout: float = 1.0) -> Future[Any]:
+def assert_receive(match: Match = None, timeout: float = 1.0) -> Future[Any]:
     """The first message of the calling process that matches, as in `receive`.
 
     The future fails with an AssertionError that shows the mailbox after *timeout* seconds.
@@ -74,7 +75,7 @@ def assert_receive(match: Any = None, timeout: float = 1.0) -> Future[Any]:
     return wait
 
 
-def refute_receive(match: Any = None, timeout: float = 0.1) -> Future[None]:
+def refute_receive(match: Match = None, timeout: float = 0.1) -> Future[None]:
     """Done after *timeout* seconds if no message matched until then.
 
     The future fails with an AssertionError that shows the message otherwise.
@@ -123,6 +124,7 @@ class VirtualTime:
         self._node: Node | None = None
 
     def __call__(self) -> float:
+        """The time it is."""
         return self._now
 
     def attach(self, node: Node) -> None:
@@ -177,7 +179,10 @@ class VirtualTime:
 def virtual_node(
     backend: Backend = "asyncio", **options: Any
 ) -> Generator[tuple[Node, VirtualTime]]:
-    """A fresh node whose time only passes when told: `with virtual_node() as (node, time):`."""
+    """Make a fresh node whose time only passes when told.
+
+    `with virtual_node() as (node, time):`, and then `time.advance(seconds)`.
+    """
     time = VirtualTime()
     with fresh_node(backend, clock=time, watchdog=None, **options) as node:
         time.attach(node)

@@ -7,10 +7,11 @@ port, with back-off, for as long as it takes, so a server that stays broken harm
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from snodo_actors.actors.stdio import Opening, Ready, StdioPort
-from snodo_actors.actors.request import Profile, ended_because
+from snodo_actors.actors.request import Profile, Ready, ended_because
+from snodo_actors.actors.stdio import Opening, StdioPort
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from supervisors import (
@@ -42,7 +43,7 @@ class Connection(Supervisor):
     def init(
         self, opening: Opening, restart: str, restart_delay: Backoff | None, name: str | None
     ) -> Any:
-        """Start the port."""
+        """Start the supervisor of the subscriptions, and the port."""
         port = StdioPort.child_spec(
             opening,
             id="port",
@@ -52,17 +53,40 @@ class Connection(Supervisor):
             shutdown=PORT_SHUTDOWN,
             significant=restart != "permanent",
         )
+        streams = DynamicSupervisor.child_spec(
+            id="subscriptions",
+            name=None if name is None else subscriptions_name(name),
+            type="supervisor",
+            max_restarts=MANY,
+            max_seconds=1.0,
+        )
+        # Streams know when the port is gone and what to do then, so its restart is not theirs.
         return self.tree(
-            [port],
-            strategy="rest_for_one",
+            [streams, port],
+            strategy="one_for_one",
             max_restarts=MANY,
             max_seconds=1.0,
             auto_shutdown="any_significant" if restart != "permanent" else "never",
         )
 
 
-async def open_connection(node: Node, opening: Opening) -> tuple[Ref, Ref, Profile]:
-    """Open a connection under the node's own supervisor: the connection, its port, its profile.
+def subscriptions_name(name: str) -> str:
+    """What the supervisor of the subscriptions of the connection *name* is called."""
+    return f"{name} subscriptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The refs of a connection that was opened, and what it settled."""
+
+    connection: Ref
+    port: Ref
+    subscriptions: Ref
+    profile: Profile
+
+
+async def open_connection(node: Node, opening: Opening) -> Opened:
+    """Open a connection under the node's own supervisor.
 
     Raises:
         Error: The server cannot be started, or no version can be settled with it.
@@ -82,7 +106,7 @@ async def open_connection(node: Node, opening: Opening) -> tuple[Ref, Ref, Profi
     port: Ref = children[0].ref
     ready = Ready(node)
     port.send(ready)
-    return connection, port, await ready
+    return Opened(connection, port, children[1].ref, await ready)
 
 
 async def close_connection(node: Node, connection: Ref) -> None:
@@ -125,13 +149,3 @@ def connection_spec(
     return Connection.child_spec(
         opening, restart, restart_delay, name, id=name, restart=restart, type="supervisor"
     )
-
-
-__all__ = [
-    "ErrorReason",
-    "NodeStopped",
-    "close_connection",
-    "connection_closed",
-    "connection_spec",
-    "open_connection",
-]

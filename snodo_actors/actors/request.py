@@ -167,3 +167,13 @@ def ended_because(reason: ExitReason) -> Error:
     if isinstance(reason, Shutdown) and isinstance(reason.term, Error):
         return reason.term
     return connection_closed("closed" if reason.is_calm else reason)
+
+
+class Ready(Future[Profile]):
+    """Asks to be told once the connection is settled."""
+
+    __slots__ = ()
+
+    def server_ended(self, reason: ExitReason) -> None:
+        """Fail because the connection ended before that."""
+        self.try_fail(ended_because(reason).again())

@@ -11,7 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from snodo_actors.actors.request import Cancel, Profile, Request, ended_because
+from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
+from snodo_actors.actors.handlers import Handlers, Raised, Returned
+from snodo_actors.actors.subscription import (
+    Answered,
+    Cancelled,
+    CancelStream,
+    Lost,
+    Notified,
+    OpenStream,
+)
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import negotiation as talks
 from snodo_actors.machines.correlation import (
@@ -20,9 +29,18 @@ from snodo_actors.machines.correlation import (
     Progressed,
     ServerAsked,
     ServerCancelled,
+    StreamAnswered,
+    StreamCancelled,
+    StreamNotified,
+    subscription_id,
 )
 from snodo_actors.machines.deadline import Deadline, Timeouts
-from snodo_actors.machines.server_requests import Reply, ServerRequests
+from snodo_actors.machines.input_requests import answerable
+from snodo_actors.machines.server_requests import (
+    Reply,
+    ServerRequests,
+    answers_server_requests,
+)
 from snodo_actors.ports.child import Child
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.framing import Flood, Framer, Oversized
@@ -97,16 +115,6 @@ class _Due:
 
 
 _DUE = _Due()
-
-
-class Ready(Future[Profile]):
-    """Asks to be told once the connection is settled."""
-
-    __slots__ = ()
-
-    def server_ended(self, reason: ExitReason) -> None:
-        """Fail because the connection ended before that."""
-        self.try_fail(ended_because(reason).again())
 
 
 class _Step:
@@ -186,6 +194,15 @@ class StdioPort(GenServer):
                     self._read(data)
             case Request():
                 self._take(message)
+            case OpenStream():
+                self._open_stream(message)
+            case CancelStream(id):
+                if self._correlation.close_stream(id) is not None:
+                    self._write(jsonrpc.cancelled(id, "nobody listens any more"))
+            case Returned(key, value):
+                self._reply(self._server_requests.returned(key, value))
+            case Raised(key, text):
+                self._reply(self._server_requests.raised(key, text))
             case Cancel(request, why):
                 if self._correlation.close(request.id) is not None:
                     self._write(jsonrpc.cancelled(request.id, why))
@@ -203,6 +220,11 @@ class StdioPort(GenServer):
             case _Due():
                 self._expire()
             case Down(_, _, reason):
+                handler = self._handlers.ended(message)
+                if handler is not None:
+                    key, why = handler
+                    self._reply(self._server_requests.killed(key, str(why)))
+                    return None
                 self._cause = owner_ended(str(self.opening.owner), reason)
                 return Stop(Shutdown(self._cause))
             case _:
@@ -219,6 +241,7 @@ class StdioPort(GenServer):
         self._refuse_all(error)
         if self._timer is not None:
             self._timer.cancel()
+        self._handlers.stop(self._server_requests.close())
         self._retired.append(self._child.stop())
         for gone in self._retired:
             await gone
@@ -233,8 +256,12 @@ class StdioPort(GenServer):
     def _open(self) -> None:
         target, stdio = self.opening.target, self.opening.stdio
         self._framer = Framer(stdio.max_line_bytes)
-        self._correlation: Correlation[Request | _Step, Any] = Correlation(MAX_PENDING)
-        self._server_requests = ServerRequests((), stdio.max_server_requests)
+        self._correlation: Correlation[Request | _Step, Ref] = Correlation(MAX_PENDING)
+        client = self.opening.client
+        self._server_requests = ServerRequests(
+            answerable(client.input_handlers, client.capabilities), stdio.max_server_requests
+        )
+        self._handlers = Handlers(self.node, dict(client.input_handlers))
         self._child = Child(self.node, _Events(self.ref), self.who)
         self._child.start(target.command, target.args, stdio)
 
@@ -376,7 +403,7 @@ class StdioPort(GenServer):
                     if type(deed) is Pending:
                         deed.waiter.answered(message)
                     elif deed is not None:
-                        self._carry_out(deed)
+                        self._carry_out(deed, message)
             elif isinstance(framed, Oversized):
                 pending = correlation.close(framed.id) if framed.id is not None else None
                 if pending is not None:
@@ -387,19 +414,47 @@ class StdioPort(GenServer):
             if correlation is not self._correlation:
                 return  # that was the answer that made us start the server anew
 
-    def _carry_out(self, deed: Any) -> None:
+    def _carry_out(self, deed: Any, message: JSONObject) -> None:
         match deed:
             case Progressed(waiter, params):
                 waiter.progressed(params)
                 self._set_timer()
-            case ServerAsked(message):
-                decided = self._server_requests.asked(message)
-                if isinstance(decided, Reply):
-                    self._write(decided.message)
+            case StreamNotified(subscriber, method, params):
+                id = subscription_id(params)
+                subscriber.send(Notified(id, method, params))
+            case StreamAnswered(subscriber):
+                subscriber.send(Answered(message["id"], message))
+            case StreamCancelled(subscriber):
+                subscriber.send(Cancelled(message["params"]["requestId"]))
+            case ServerAsked(request):
+                self._asked(request)
             case ServerCancelled(id):
-                self._server_requests.cancelled(id)
+                self._handlers.stop(self._server_requests.cancelled(id))
             case _:
                 pass
+
+    def _asked(self, request: JSONObject) -> None:
+        """A request of the server's: answered in the initialize era, where clients answer."""
+        version = self.profile.version if self.profile is not None else None
+        if not answers_server_requests(version):
+            return
+        decided = self._server_requests.asked(request)
+        if isinstance(decided, Reply):
+            self._write(decided.message)
+        else:
+            self._handlers.run(decided.key, decided.kind, decided.params)
+
+    def _reply(self, reply: Reply | None) -> None:
+        if reply is not None:
+            self._write(reply.message)
+
+    def _open_stream(self, message: OpenStream) -> None:
+        refused = self._correlation.open_stream(message.id, message.subscriber)
+        if refused is None and not self._child.write(message.line):
+            self._correlation.close_stream(message.id)
+            refused = not_accepting_input()
+        if refused is not None:
+            message.subscriber.send(Lost(refused, ours=False))
 
     # ---- time
 
@@ -426,14 +481,16 @@ class StdioPort(GenServer):
     def _lost(self, error: Error) -> None:
         """The server is gone: whoever waits is told, and the port follows, unless it starts anew."""
         child = self._child
-        waiting, _streams = self._correlation.close_all(error)
+        waiting, streams = self._correlation.close_all(error)
         for pending in waiting:
             pending.waiter.refuse(error.again("unknown"))
+        self._end_streams(streams, error, ours=False)
         if child is self._child and self._cause is None:
             self._cause = error.named(self.who)
 
     def _refuse_all(self, error: Error) -> None:
-        waiting, _streams = self._correlation.close_all(error)
+        waiting, streams = self._correlation.close_all(error)
+        self._end_streams(streams, error, ours=error.cause == "closed")
         for pending in waiting:
             if isinstance(pending.waiter, Request):
                 pending.waiter.refuse(error, "unknown")
@@ -443,3 +500,8 @@ class StdioPort(GenServer):
         for ready in self._ready:
             ready.try_fail(error.again().named(self.who))
         self._ready.clear()
+
+    @staticmethod
+    def _end_streams(streams: list[Ref], error: Error, *, ours: bool) -> None:
+        for subscriber in streams:
+            subscriber.send(Lost(error, ours=ours))

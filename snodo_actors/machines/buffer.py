@@ -69,11 +69,8 @@ class EventBuffer(Generic[E]):
         return self._end()
 
     def abort(self, reason: Reason) -> list[E | Dropped | Closed]:
-        """End the stream now: what is queued is thrown away."""
-        if self._told:
-            return []
+        """End the stream now: what is queued is thrown away, and with it an end that waits."""
         self._queue.clear()
-        self._dropped = 0
         self._closed = ("closed", reason)
         return self._end()
 

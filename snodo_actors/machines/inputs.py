@@ -76,7 +76,6 @@ class InputRounds:
             return Failed(malformed_input(result))
         self._rounds += 1
         self._result, self._responses = result, {}
-        self._waiting.clear()
         for id in sorted(requests):
             asked = self._read(id, requests[id])
             if isinstance(asked, Failed):

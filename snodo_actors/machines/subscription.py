@@ -71,6 +71,7 @@ Deed: TypeAlias = Opened | Refused | Deliver | Cancel | Done
 
 class _State(Enum):
     OPENING = auto()
+    REOPENING = auto()
     OPEN = auto()
     ENDING = auto()
     DONE = auto()
@@ -100,6 +101,18 @@ class Subscription:
         self._keep_early = keep_early
         self._state = _State.OPENING
 
+    def use_id(self, id: int) -> None:
+        """Take note of the *id* the listen request is sent with."""
+        self._id = id
+
+    def reopen(self) -> None:
+        """Wait for an acknowledgement once more: the connection was lost, and will be back.
+
+        What is queued and what the owner wants stay as they are.
+        """
+        if self._state is _State.OPEN:
+            self._state = _State.REOPENING
+
     def notified(self, method: str, params: JSONObject) -> list[Deed]:
         """Take a notification of the stream: the acknowledgement, or an event."""
         named = subscription_id(params)
@@ -107,15 +120,18 @@ class Subscription:
             return []
         if method == ACKNOWLEDGED:
             return self.acknowledged(params, params)
-        if self._state is _State.OPEN or (self._state is _State.OPENING and self._keep_early):
+        early = self._state in (_State.OPENING, _State.REOPENING)
+        if self._state is _State.OPEN or (early and self._keep_early):
             return self._deliver(self._buffer.event(("notification", method, params)))
         return []
 
     def acknowledged(self, params: Any, cause: Any) -> list[Deed]:
         """Take the acknowledgement; *cause* explains one without a filter."""
-        if self._state is not _State.OPENING:
+        if self._state not in (_State.OPENING, _State.REOPENING):
             return []
         accepted = params.get("notifications") if is_object(params) else None
+        if not is_object(accepted) and self._state is _State.REOPENING:
+            return [Cancel(), *self._end(malformed_acknowledgement(cause))]
         if not is_object(accepted):
             return self._refuse(malformed_acknowledgement(cause), Cancel())
         self._state = _State.OPEN
@@ -154,7 +170,7 @@ class Subscription:
 
     def closed(self) -> list[Deed]:
         """Take the owner's wish to end it, or the owner's own end: nothing more is sent to it."""
-        listening = self._state in (_State.OPENING, _State.OPEN)
+        listening = self._state in (_State.OPENING, _State.REOPENING, _State.OPEN)
         over = self._state is _State.DONE
         self._state = _State.DONE
         if over:
@@ -188,7 +204,7 @@ class Subscription:
         return [Refused(error), *deeds, Done()]
 
     def _end(self, reason: Reason) -> list[Deed]:
-        if self._state is _State.OPEN:
+        if self._state in (_State.OPEN, _State.REOPENING):
             self._state = _State.ENDING
         return self._deliver(self._buffer.close(reason))
 

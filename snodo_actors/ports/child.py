@@ -168,8 +168,13 @@ class Child:
         self._stop_watch("input")
 
     def _input_failed(self, error: OSError) -> None:
+        """Its reader is gone, so it is on its way out; the exit says more, if it comes in time."""
         self._close_input()
-        self._events.input_failed(self, error)
+        self._node.after(OUTPUT_GRACE, self._still_there, error)
+
+    def _still_there(self, error: OSError) -> None:
+        if not self._reported:
+            self._events.input_failed(self, error)
 
     def _close_input(self) -> None:
         self._stop_watch("input")

@@ -63,7 +63,7 @@ def decode(data: bytes | bytearray) -> Any:
         again = _encode(value)
     except RecursionError:
         raise MalformedJSON("nested too deeply") from None
-    except ValueError as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         if data[:3] != _BOM or data[3:6] == _BOM:
             raise MalformedJSON(str(error)) from None
         return decode(data[3:])

@@ -36,6 +36,11 @@ def session_fields(version: str, session_id: str | None) -> Fields:
     return fields if session_id is None else (*fields, (b"mcp-session-id", session_id.encode()))
 
 
+def authorization_fields(token: str | None) -> Fields:
+    """Build what carries a checked bearer token; nothing where there is none."""
+    return () if token is None else ((b"authorization", b"Bearer " + token.encode()),)
+
+
 def message_fields(
     message: JSONObject,
     policy: Policy,
@@ -47,8 +52,8 @@ def message_fields(
 
     *message* is the final body, *params* are the `Mcp-Param-` headers with their plain values.
     """
-    fields = [] if token is None else [(b"authorization", b"Bearer " + token.encode())]
-    fields += [
+    fields = [
+        *authorization_fields(token),
         (b"content-type", policy.content_type.encode()),
         (b"accept", policy.accept.encode()),
     ]

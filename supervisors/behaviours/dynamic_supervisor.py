@@ -8,12 +8,15 @@ from typing import Any, ClassVar, cast
 
 import pykka
 
-from supervisors.behaviours.gen_server import Caller
-from supervisors.behaviours.supervision import NotStarted, Started, Supervision, refusal
+from supervisors.behaviours.callbacks import Caller
+from supervisors.behaviours.child_starts import NotStarted, Started
+from supervisors.behaviours.supervision import Supervision, refusal
 from supervisors.machines.children import Entry
 from supervisors.machines.dynamic_children import DynamicChildren
+from supervisors.machines.restarts import is_expected
 from supervisors.runtime.future import Future
 from supervisors.runtime.process import DEAD
+from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import ActorRef, Ref, ServerRef
 from supervisors.runtime.threads import process_of_foreign
 from supervisors.words.directives import NO_REPLY
@@ -31,6 +34,11 @@ class _StartChild:
 @dataclass(frozen=True, slots=True)
 class _TerminateChild:
     ref: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _GetChildSpec:
+    child: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,13 @@ class DynamicSupervisorRef(ServerRef[Any]):
         """
         return self.call(_TerminateChild(child), None)
 
+    def get_childspec(self, child: Any) -> Future[ChildSpec]:
+        """The spec of the child with the ref *child*; a template is also found by its id.
+
+        The future fails with `ChildNotFound`.
+        """
+        return self.call(_GetChildSpec(child), None)
+
     def which_children(self) -> Future[list[Child]]:
         """The children as `Child(None, ref, type)`, the oldest first.
 
@@ -100,10 +115,12 @@ class DynamicSupervisor(Supervision):
     _children: DynamicChildren[Ref] | None = None
     _extra: tuple[Any, ...] = ()
     _template: ChildSpec | None = None
+    _bad_ends: list[ExitReason] | None = None
+    """The ends worth a report, while all children of a template are stopped."""
 
     @classmethod
     def start_link(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[DynamicSupervisorRef]:
         """Start a supervisor, linked to the calling process, which is its parent.
 
@@ -118,7 +135,7 @@ class DynamicSupervisor(Supervision):
 
     @classmethod
     def start_unlinked(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[DynamicSupervisorRef]:
         """Start a supervisor without link and parent; otherwise as `start_link`."""
         started = super().start_unlinked(*args, name=name, start_timeout=start_timeout, **kwargs)
@@ -192,7 +209,7 @@ class DynamicSupervisor(Supervision):
         del reason
         self._try_no_more()
         running = self._table.running()
-        return self._end_all(running) if running else None
+        return self._end_children(running) if running else None
 
     def format_status(self) -> Any:
         """What `get_state()` shows: the children."""
@@ -201,6 +218,24 @@ class DynamicSupervisor(Supervision):
     def tree_children(self) -> list[Child]:
         """The children, for a snapshot of the tree; only on the loop."""
         return self._children.which() if self._children is not None else []
+
+    async def _end_children(self, running: list[Entry[Ref]]) -> None:
+        if self._template is None:
+            await self._end_all(running)
+            return
+        bad_ends: list[ExitReason] = []
+        self._bad_ends = bad_ends
+        await self._end_all(running)
+        while bad_ends:  # one report for each reason, as of OTP's simple_one_for_one
+            reason = bad_ends[0]
+            self._report("shutdown_error", reason, running[0], None)
+            bad_ends[:] = [other for other in bad_ends if other != reason]
+
+    def _check_end(self, entry: Entry[Ref], reason: ExitReason) -> None:
+        if self._bad_ends is None:
+            super()._check_end(entry, reason)
+        elif not is_expected(entry.spec, reason):
+            self._bad_ends.append(reason)
 
     # ---- requests
 
@@ -221,6 +256,8 @@ class DynamicSupervisor(Supervision):
                 return self._start_new(entry, caller)
             case _TerminateChild(ref):
                 return self._terminate_child(ref)
+            case _GetChildSpec(child):
+                return self._get_childspec(child)
             case _WhichChildren():
                 return table.which()
             case _CountChildren():
@@ -256,24 +293,37 @@ class DynamicSupervisor(Supervision):
 
         return self._start_then(entry, then)
 
+    def _get_childspec(self, child: Any) -> ChildSpec:
+        template = self._template
+        if template is not None and child == template.id:
+            return template
+        ref = self._ref_of(child)
+        if not isinstance(ref, Ref):
+            raise ChildNotFound(child)
+        return self._table.find(ref).spec
+
     def _terminate_child(self, child: Any) -> Any:
-        if isinstance(child, pykka.ActorRef) and not isinstance(child, Ref):
-            child = process_of_foreign(child, self.node).ref  # pyright: ignore[reportUnknownArgumentType]  # isinstance() cannot know what kind of actor
-        if not isinstance(child, Ref):
+        ref = self._ref_of(child)
+        if not isinstance(ref, Ref):
             raise SpecError(
                 f"a child of a dynamic supervisor has no id; give its ref, not {child!r}.",
                 "simple_one_for_one" if self._template is not None else "not_found",
             )
         try:
-            entry = self._table.find(child)
+            entry = self._table.find(ref)
         except ChildNotFound:
-            if self._template is not None and child.process.state == DEAD:
+            if self._template is not None and ref.process.state == DEAD:
                 return None  # as OTP has it
             raise
         self._try_no_more(entry)
         if not entry.running:
             return self._table.stopped(entry)
         return self._end_each([entry], self._table.stopped)
+
+    def _ref_of(self, child: Any) -> Any:
+        if isinstance(child, pykka.ActorRef) and not isinstance(child, Ref):
+            return process_of_foreign(child, self.node).ref  # pyright: ignore[reportUnknownArgumentType]  # isinstance() cannot know what kind of actor
+        return child
 
 
 def _one_template(template: Any) -> ChildSpec:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from supervisors.behaviours.supervision import NotStarted, Started
+from supervisors.behaviours.child_starts import NotStarted, Started
 from supervisors.behaviours.supervisor import Supervisor, SupervisorRef
 from supervisors.machines.children import Entry
 from supervisors.runtime.future import Future
+from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import ActorRef, Ref
 from supervisors.words.errors import NoProcess, SpecError
 from supervisors.words.spec_lists import as_spec
@@ -91,10 +92,18 @@ class PartitionSupervisor(Supervisor):
 
     @classmethod
     def start_link(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[PartitionSupervisorRef]:
         """Start the partitions; the arguments are those of `init`, the rest as `Supervisor`."""
         started = super().start_link(*args, name=name, start_timeout=start_timeout, **kwargs)
+        return cast("Future[PartitionSupervisorRef]", started)
+
+    @classmethod
+    def start_unlinked(  # type: ignore[override]  # its ref has methods of its own
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
+    ) -> Future[PartitionSupervisorRef]:
+        """Start the partitions without link and parent; otherwise as `start_link`."""
+        started = super().start_unlinked(*args, name=name, start_timeout=start_timeout, **kwargs)
         return cast("Future[PartitionSupervisorRef]", started)
 
     def init(

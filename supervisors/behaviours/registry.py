@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from supervisors.behaviours.gen_server import GenServer
 from supervisors.machines.names import Names
 from supervisors.runtime.current import self_process
+from supervisors.runtime.future import Future
 from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process_table import Name
 from supervisors.runtime.processes import find_process, send
 from supervisors.runtime.ref import ActorRef, Ref, ServerRef
 from supervisors.words.errors import NameTaken, NoProcess, NoSuchName, SpecError
@@ -120,11 +122,10 @@ class RegistryRef(ServerRef["Registry"]):
         Raises:
             NoProcess: The registry has ended.
         """
-        actor = self.process.actor  # type: ignore[attr-defined]  # an actor's process
+        actor = cast("Registry | None", self.process.actor)
         if actor is None:
             raise NoProcess(self, "a look into it", self.process.reason)
-        table: _Table = actor.table
-        return table
+        return actor.table
 
     def register(self, key: Hashable, value: Any = None) -> None:
         """Register the calling process under *key*.
@@ -212,7 +213,7 @@ class RegistryRef(ServerRef["Registry"]):
         send(ref, message)
 
     def via(self, key: Hashable) -> Via:
-        """*key* as a name: `Server.start_link(name=registry.via(key))`, `call(registry.via(key), ...)`."""
+        """*key* as a name: `start_link(name=registry.via(key))`, `call(registry.via(key), ...)`."""
         return Via(self, key)
 
     def put_meta(self, key: Any, value: Any) -> None:
@@ -233,6 +234,30 @@ class Registry(GenServer):
 
     trap_exit: ClassVar[bool] = True
     ref_class: ClassVar[type[ActorRef[Any]]] = RegistryRef
+
+    @classmethod
+    def start_link(  # type: ignore[override]  # its ref has methods of its own
+        cls,
+        *args: Any,
+        name: Name | None = None,
+        start_timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Future[RegistryRef]:
+        """Start a registry, linked to the calling process; the arguments are those of `init`."""
+        started = super().start_link(*args, name=name, start_timeout=start_timeout, **kwargs)
+        return cast("Future[RegistryRef]", started)
+
+    @classmethod
+    def start_unlinked(  # type: ignore[override]  # its ref has methods of its own
+        cls,
+        *args: Any,
+        name: Name | None = None,
+        start_timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Future[RegistryRef]:
+        """Start a registry without link and parent; otherwise as `start_link`."""
+        started = super().start_unlinked(*args, name=name, start_timeout=start_timeout, **kwargs)
+        return cast("Future[RegistryRef]", started)
 
     def init(self, keys: Keys = "unique", listeners: Iterable[str] = ()) -> None:
         """Make an empty table."""

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from supervisors.behaviours.gen_server import Caller
-from supervisors.behaviours.supervision import NotStarted, Started, Supervision
+from supervisors.behaviours.callbacks import Caller
+from supervisors.behaviours.child_starts import NotStarted, Started
+from supervisors.behaviours.supervision import Supervision
 from supervisors.machines.children import Children, Entry
 from supervisors.runtime.future import Future
+from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import ActorRef, Ref, ServerRef
 from supervisors.words.directives import NO_REPLY, Stop
 from supervisors.words.errors import ChildError, SpecError, StartError
@@ -128,7 +130,7 @@ class Supervisor(Supervision):
 
     @classmethod
     def start_link(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[SupervisorRef]:
         """Start a supervisor, linked to the calling process, which is its parent.
 
@@ -145,7 +147,7 @@ class Supervisor(Supervision):
 
     @classmethod
     def start_unlinked(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[SupervisorRef]:
         """Start a supervisor without link and parent; otherwise as `start_link`."""
         started = super().start_unlinked(*args, name=name, start_timeout=start_timeout, **kwargs)

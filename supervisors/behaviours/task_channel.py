@@ -27,7 +27,7 @@ from supervisors.words.tasks import Done, Exited, Outcome, TaskReply
 class Channel:
     """One task between the process it runs in and its owner, the process that made this."""
 
-    __slots__ = ("_sent", "_told", "done", "monitor", "owner", "process", "shutdown")
+    __slots__ = ("_refusal", "_sent", "_told", "done", "monitor", "owner", "process", "shutdown")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Channel:
         """The value of the task, or the error that says why it has none."""
         self.monitor: Monitor | None = None
         """What messages to the owner carry; None if none are wanted."""
+        self._refusal: BaseException | None = None  # why it was not started
         self._sent = False  # the owner got a message with the value
         self._told = False  # the owner has the outcome, or does not want it any more
         if with_messages:
@@ -87,18 +88,18 @@ class Channel:
 
     def refuse(self, error: BaseException) -> None:
         """The task was not started: whoever waits gets *error*, else the owner a `Down`."""
+        self._refusal = error
         self.done.try_fail(error)
         self.process.leave(Error(error))
 
     def outcome(self) -> Outcome | BaseException:
         """How it came out, or the error that kept it from starting; only once it is done."""
-        match self.done.exception():
-            case None:
-                return Done(self.done.get())
-            case CallExit(reason=reason):
-                return Exited(reason)
-            case error:
-                return error
+        error = self.done.exception()
+        if error is None:
+            return Done(self.done.get())
+        if isinstance(error, CallExit) and error is not self._refusal:
+            return Exited(error.reason)
+        return error
 
     async def _work(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         value = function(*args)
@@ -112,8 +113,16 @@ class Channel:
 
     def _ended(self, process: Process) -> None:
         """Called at the death of the task's process, before its watchers are told."""
-        if not self.done.done():
-            self.done.try_fail(CallExit(process.reason or NOPROC, process.ref, "a task's value"))
+        reason = process.reason or NOPROC
+        if self.done.done() or self._takes_the_owner_along(reason):
+            return
+        self.done.try_fail(CallExit(reason, process.ref, "a task's value"))
+
+    def _takes_the_owner_along(self, reason: ExitReason) -> bool:
+        """Whether the link will end the owner, so that its code must not run on until then."""
+        owner, links = self.owner, self.process.links
+        linked = links is not None and owner in links
+        return linked and owner.owned_by_node and not owner.trapping and not reason.is_normal
 
 
 def new_process(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+)
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from supervisors.behaviours.task_channel import Channel
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
-from supervisors.runtime.node import TimerHandle
+from supervisors.runtime.timers import TimerHandle
 from supervisors.words.errors import CallTimeout, SpecError
 from supervisors.words.reasons import TimedOut
 from supervisors.words.tasks import Exited, Outcome
@@ -129,15 +136,11 @@ async def stream_outcomes(
 ) -> AsyncGenerator[Outcome, None]:
     """Yield the outcome of the task that `start(input)` makes, for each input."""
     window = _Window(start, options)
-    source = _iterate(inputs)
-    more = True
+    source = _Inputs(inputs)
     try:
         while True:
-            while more and window.has_room:
-                try:
-                    window.begin(await anext(source))
-                except StopAsyncIteration:
-                    more = False
+            while source.more and window.has_room:
+                await source.begin_next(window.begin)
             if not window.items:
                 return
             yield await window.next()
@@ -146,10 +149,24 @@ async def stream_outcomes(
             item.drop()
 
 
-def _iterate(inputs: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
-    return aiter(inputs) if isinstance(inputs, AsyncIterable) else _each(inputs)
+class _Inputs:
+    """What the inputs are taken from, one at a time."""
 
+    def __init__(self, inputs: Iterable[Any] | AsyncIterable[Any]) -> None:
+        self._iterator: Iterator[Any] | AsyncIterator[Any] = (
+            aiter(inputs) if isinstance(inputs, AsyncIterable) else iter(inputs)
+        )
+        self.more = True
 
-async def _each(inputs: Iterable[Any]) -> AsyncIterator[Any]:
-    for value in inputs:
-        yield value
+    async def begin_next(self, begin: Callable[[Any], None]) -> None:
+        """Give the next input to *begin*, if there is one."""
+        iterator = self._iterator
+        try:
+            if isinstance(iterator, AsyncIterator):
+                value = await anext(iterator)
+            else:
+                value = next(iterator)
+        except (StopIteration, StopAsyncIteration):
+            self.more = False
+        else:
+            begin(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast, overload
 
+from supervisors.behaviours.callbacks import Caller
 from supervisors.behaviours.dynamic_supervisor import DynamicSupervisor, DynamicSupervisorRef
-from supervisors.behaviours.gen_server import Caller
 from supervisors.behaviours.task import Task
 from supervisors.behaviours.task_channel import Channel, name_of, new_process
 from supervisors.behaviours.task_stream import OnTimeout, StreamOptions, stream_outcomes
@@ -16,8 +16,10 @@ from supervisors.machines.children import Entry
 from supervisors.machines.dynamic_children import DynamicChildren
 from supervisors.runtime.future import Future
 from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, ActorRef, Ref
 from supervisors.runtime.tasks import SpawnedProcess
+from supervisors.words.directives import NO_REPLY
 from supervisors.words.errors import NoProcess
 from supervisors.words.specs import WORKER_SHUTDOWN, ChildSpec, RestartType, ShutdownTime
 from supervisors.words.tasks import Outcome
@@ -60,8 +62,19 @@ class TaskSupervisorRef(DynamicSupervisorRef):
         )
         return super().start_child(spec)
 
+    @overload
+    def async_(
+        self,
+        function: Callable[..., Awaitable[T]],
+        *args: Any,
+        shutdown: ShutdownTime = WORKER_SHUTDOWN,
+    ) -> Task[T]: ...
+    @overload
     def async_(
         self, function: Callable[..., T], *args: Any, shutdown: ShutdownTime = WORKER_SHUTDOWN
+    ) -> Task[T]: ...
+    def async_(
+        self, function: Callable[..., Any], *args: Any, shutdown: ShutdownTime = WORKER_SHUTDOWN
     ) -> Task[Any]:
         """Run `function(*args)` for its value, linked to the calling process: `await task`.
 
@@ -71,8 +84,19 @@ class TaskSupervisorRef(DynamicSupervisorRef):
         channel = Channel(self.process.node, function, args, shutdown)
         return Task(self._run(channel, linked=True))
 
+    @overload
+    def async_nolink(
+        self,
+        function: Callable[..., Awaitable[T]],
+        *args: Any,
+        shutdown: ShutdownTime = WORKER_SHUTDOWN,
+    ) -> Task[T]: ...
+    @overload
     def async_nolink(
         self, function: Callable[..., T], *args: Any, shutdown: ShutdownTime = WORKER_SHUTDOWN
+    ) -> Task[T]: ...
+    def async_nolink(
+        self, function: Callable[..., Any], *args: Any, shutdown: ShutdownTime = WORKER_SHUTDOWN
     ) -> Task[Any]:
         """As `async_`, without the link: neither takes the other along."""
         channel = Channel(self.process.node, function, args, shutdown)
@@ -182,13 +206,21 @@ class TaskSupervisor(DynamicSupervisor):
 
     @classmethod
     def start_link(  # type: ignore[override]  # its ref has methods of its own
-        cls, *args: Any, name: str | None = None, start_timeout: float | None = None, **kwargs: Any
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
     ) -> Future[TaskSupervisorRef]:
         """Start a supervisor, linked to the calling process; as `DynamicSupervisor.start_link`.
 
         Without a subclass the arguments are `max_children`, `max_restarts` and `max_seconds`.
         """
         started = super().start_link(*args, name=name, start_timeout=start_timeout, **kwargs)
+        return cast("Future[TaskSupervisorRef]", started)
+
+    @classmethod
+    def start_unlinked(  # type: ignore[override]  # its ref has methods of its own
+        cls, *args: Any, name: Name | None = None, start_timeout: float | None = None, **kwargs: Any
+    ) -> Future[TaskSupervisorRef]:
+        """Start a supervisor without link and parent; otherwise as `start_link`."""
+        started = super().start_unlinked(*args, name=name, start_timeout=start_timeout, **kwargs)
         return cast("Future[TaskSupervisorRef]", started)
 
     def init(
@@ -214,7 +246,8 @@ class TaskSupervisor(DynamicSupervisor):
             return None  # its owner has stopped it before it began
         if owner is not None:
             if owner.state == DEAD:
-                raise NoProcess(owner.ref, "a link to its task", owner.reason)
+                caller.fail(NoProcess(owner.ref, "a link to its task", owner.reason))
+                return NO_REPLY
             process.on_link(owner)
             owner.transmit(owner.on_link, process)
         _begin(process, self._process)

@@ -148,16 +148,15 @@ class Children(Generic[R]):
         if entry is None:
             return None
         then: Restart[R] | Retry[R] | GiveUp[R] | AutoShutdown | None
-        match after(entry.spec, reason):
-            case After.RESTART if entry.pace is not None:
-                del self._by_ref[ref]
-                ticket, seconds = entry.postpone(now, random)
-                then = Retry(entry, ticket, seconds, self._stop_with(entry))
-            case After.RESTART:
-                then = self._restart(entry, now)
-            case After.KEEP | After.FORGET:
-                self.stopped(entry)
-                then = self._auto_shutdown(entry.spec)
+        if after(entry.spec, reason) is not After.RESTART:
+            self.stopped(entry)
+            then = self._auto_shutdown(entry.spec)
+        elif entry.pace is None:
+            then = self._restart(entry, now)
+        else:
+            del self._by_ref[ref]
+            ticket, seconds = entry.postpone(now, random)
+            then = Retry(entry, ticket, seconds, self._stop_with(entry))
         return Ended(entry, ref, is_reported(entry.spec, reason), then)
 
     def retry(self, entry: Entry[R], ticket: int, now: float) -> Restart[R] | GiveUp[R] | None:
@@ -217,10 +216,10 @@ class Children(Generic[R]):
         Raises:
             ChildNotFound: There is none.
         """
-        entry = self._entries.get(id)
-        if entry is None:
-            raise ChildNotFound(id)
-        return entry
+        try:
+            return self._entries[id]
+        except (KeyError, TypeError):  # unknown, or nothing that can be an id
+            raise ChildNotFound(id) from None
 
     def find_down(self, id: Any) -> Entry[R]:
         """The child *id*, which must be down.
@@ -290,18 +289,12 @@ class Children(Generic[R]):
 
     def _group(self, entry: Entry[R]) -> list[Entry[R]]:
         """Who is restarted together with *entry*, in start order, *entry* included."""
-        match self._flags.strategy:
-            case "one_for_one":
-                return [entry]
-            case "one_for_all":
-                return list(self)
-            case "rest_for_one":
-                group: list[Entry[R]] = []
-                for other in reversed(self._entries.values()):
-                    group.append(other)
-                    if other is entry:
-                        break
-                return group[::-1]
+        if self._flags.strategy == "one_for_one":
+            return [entry]
+        entries = list(self)
+        if self._flags.strategy == "rest_for_one":
+            return entries[entries.index(entry) :]
+        return entries
 
     def _down(self, entry: Entry[R]) -> None:
         if entry.ref is None and not entry.restarting:

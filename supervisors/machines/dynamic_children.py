@@ -46,14 +46,13 @@ class DynamicChildren(Generic[R]):
         if entry is None or entry.restarting:
             return None
         then: Restart[R] | Retry[R] | GiveUp[R] | AutoShutdown | None
-        match after(entry.spec, reason):
-            case After.RESTART if entry.pace is not None:
-                then = Retry(entry, *entry.postpone(now, random))
-            case After.RESTART:
-                then = self._restart(entry, now)
-            case After.KEEP | After.FORGET:
-                del self._by_ref[ref]
-                then = self._auto_shutdown(entry.spec)
+        if after(entry.spec, reason) is not After.RESTART:
+            del self._by_ref[ref]
+            then = self._auto_shutdown(entry.spec)
+        elif entry.pace is None:
+            then = self._restart(entry, now)
+        else:
+            then = Retry(entry, *entry.postpone(now, random))
         return Ended(entry, ref, is_reported(entry.spec, reason), then)
 
     def retry(self, entry: Entry[R], ticket: int, now: float) -> Restart[R] | GiveUp[R] | None:
@@ -79,8 +78,8 @@ class DynamicChildren(Generic[R]):
 
     def stopped(self, entry: Entry[R]) -> None:
         """*entry* is down and forgotten."""
-        if entry.ref is not None:
-            del self._by_ref[entry.ref]
+        assert entry.ref is not None
+        del self._by_ref[entry.ref]
         entry.ref = None
         entry.restarting = False
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from supervisors.words.errors import SpecError
 
@@ -43,7 +43,8 @@ class Bound:
     overflow: Overflow = "reject"
 
     def __post_init__(self) -> None:
-        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # users without a type checker
+        limit: Any = self.limit  # whoever writes it may have no type checker
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise SpecError(
                 f"a mailbox needs room for at least one message, not {self.limit!r}. "
                 'Write for example `mailbox_bound = Bound(1_000, "drop_oldest")`.'

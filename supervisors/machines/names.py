@@ -6,7 +6,7 @@ nothing of processes: owners are any hashable things that compare by identity.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 O = TypeVar("O", bound=Hashable)  # noqa: E741  # an owner
@@ -76,7 +76,7 @@ class Names(Generic[O]):
         entries[0] = (owner, value)
         return value, old
 
-    def _remove(self, key: Hashable, owner: O, condition: Any) -> int:
+    def _remove(self, key: Hashable, owner: O, condition: Callable[[Any], bool]) -> int:
         entries = self._entries.get(key)
         if entries is None:
             return 0

@@ -22,7 +22,7 @@ class Timer(Generic[T]):
 
     @property
     def pending(self) -> bool:
-        """True until it fired or was cancelled. Whoever empties `item` cancels it, in any thread."""
+        """True until it fires or is cancelled: whoever empties `item` cancels it, in any thread."""
         return self.item is not None
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from collections.abc import Callable
+from types import CoroutineType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import pykka
 from pykka.messages import (
@@ -23,18 +24,20 @@ from pykka.messages import (
 from supervisors.machines.mailbox import Bound
 from supervisors.runtime.actor_process import ActorProcess, BoundedActorProcess, System, Work
 from supervisors.runtime.future import Future
-from supervisors.runtime.node import Node, current_node
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import RUNNING, STOPPING, Ask
 from supervisors.runtime.ref import ActorRef, Call, Cast, Ref, Told
 from supervisors.runtime.reports import publish
 from supervisors.runtime.tasks import crash_report
-from supervisors.words.errors import SpecError
+from supervisors.words.directives import Stop
+from supervisors.words.errors import ExitProcess, SpecError
 from supervisors.words.reasons import NORMAL, Error, ExitReason, as_reason
 
-if TYPE_CHECKING:
-    from supervisors.words.signals import Down, Exit
-
 logger = logging.getLogger("pykka")
+
+Match: TypeAlias = Callable[[Any], object] | type[object] | tuple[type[object], ...] | None
+"""Which messages are meant: those a predicate accepts, those of a type, or, with None, any."""
 
 _PYKKA_MESSAGES = frozenset((_ActorStop, ProxyCall, ProxyGetAttr, ProxySetAttr))
 
@@ -66,8 +69,24 @@ class Actor(pykka.Actor):
 
     _process: ActorProcess
 
+    if TYPE_CHECKING:  # in pykka the hooks return None; here they may also return a coroutine
+
+        def on_start(self) -> Any:
+            """Set the actor up, before its first message."""
+
+        def on_stop(self) -> Any:
+            """Clean up, after the actor was told to stop."""
+
+        def on_failure(
+            self,
+            exception_type: type[BaseException] | None,
+            exception_value: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> Any:
+            """Clean up, after an exception that no caller waits for."""
+
     @classmethod
-    def start(cls, *args: Any, **kwargs: Any) -> ActorRef[Self]:
+    def start(cls, *args: Any, **kwargs: Any) -> ActorRef[Self]:  # pyright: ignore[reportIncompatibleMethodOverride]  # pykka's ref is invariant, and typed on its own class
         """Start an actor on the current node and enter it in `pykka.ActorRegistry`.
 
         The arguments go to the constructor. `on_start` runs on the loop, after this returns.
@@ -84,7 +103,7 @@ class Actor(pykka.Actor):
             )
         pykka.ActorRegistry.register(process.ref)
         actor._in_registry = True
-        logger.debug(f"Starting {actor}")
+        logger.debug("Starting %s", actor)
         actor._start_actor_loop()
         return cast("ActorRef[Self]", process.ref)
 
@@ -121,7 +140,7 @@ class Actor(pykka.Actor):
             node.post(begin)
 
     @property
-    def actor_ref(self) -> ActorRef[Self]:  # type: ignore[override]  # ours is one, and typed on us
+    def actor_ref(self) -> ActorRef[Self]:  # pyright: ignore[reportIncompatibleMethodOverride]  # see start()
         """The actor's ref."""
         return cast("ActorRef[Self]", self._process.ref)
 
@@ -159,7 +178,7 @@ class Actor(pykka.Actor):
     def __str__(self) -> str:
         return f"{type(self).__name__} ({self.actor_urn})"
 
-    def take(self, match: Any = None) -> Any:
+    def take(self, match: Match = None) -> Any:
         """Take the first unread message that matches out of the mailbox, or return None.
 
         *match* is a predicate or a type; without it, any message matches.
@@ -186,14 +205,14 @@ class Actor(pykka.Actor):
         try:
             if item is _START:
                 self._process.state = RUNNING
-                value: Any = cast("Any", self.on_start)()  # pykka has it return nothing
+                value: Any = self.on_start()
             elif message.__class__ in _PYKKA_MESSAGES:
                 if message.__class__ is _ActorStop:
                     return self._stop_in_order(item if kind is Ask else None)
                 value = self._handle_receive(message)
             else:
                 value = self.on_receive(message)
-        except BaseException as error:  # the edge of the actor: every failure is its own
+        except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
             return self._fail(item, error)
         if value.__class__ is CoroutineType:
             return value, item
@@ -212,12 +231,15 @@ class Actor(pykka.Actor):
     def _fail(self, item: Any, error: BaseException) -> Work | None:
         """Go on after handling *item* raised *error*."""
         if item.__class__ is _OnStop:
-            logger.error(f"Unhandled exception in {self}:", exc_info=error)
+            logger.error("Unhandled exception in %s:", self, exc_info=error)
             self._stopped(item)
             return None
         reason = as_reason(error)
+        if isinstance(error, ExitProcess) and error.signalled:
+            self._process.die(reason)
+            return None
         if isinstance(item, Ask) and isinstance(error, Exception) and isinstance(reason, Error):
-            logger.info(f"Exception returned from {self} to caller:", exc_info=error)
+            logger.info("Exception returned from %s to caller:", self, exc_info=error)
             item.fail(error)
             return None
         if isinstance(item, Ask) and isinstance(reason, Error):
@@ -229,20 +251,20 @@ class Actor(pykka.Actor):
         error = getattr(reason, "exception", None)
         if error is not None and not isinstance(error, Exception):
             # pykka's words for it, though here nobody else is stopped.
-            logger.debug(f"{error!r} in {self}. Stopping all actors.")
+            logger.debug("%r in %s. Stopping all actors.", error, self)
         elif error is not None:
-            logger.error(f"Unhandled exception in {self}:", exc_info=error)
+            logger.error("Unhandled exception in %s:", self, exc_info=error)
         if process.state < STOPPING:
             process.state = STOPPING
             self._leave_registry()
             process.mark_stopping()
         if not isinstance(error, Exception):
-            logger.debug(f"Stopped {self}")
+            logger.debug("Stopped %s", self)
             return self._run_hook(self.on_stop, None, reason)
         kind, traceback = type(error), error.__traceback__
         return self._run_hook(lambda: self.on_failure(kind, error, traceback), None, reason)
 
-    def _stop_in_order(self, asked: Ask | None) -> Work | None:
+    def _stop_in_order(self, asked: Ask | None, reason: ExitReason = NORMAL) -> Work | None:
         process = self._process
         if process.state >= STOPPING:
             if asked is not None:
@@ -251,14 +273,14 @@ class Actor(pykka.Actor):
         process.state = STOPPING
         self._leave_registry()
         process.mark_stopping()
-        logger.debug(f"Stopped {self}")
-        return self._run_hook(self.on_stop, asked, NORMAL)
+        logger.debug("Stopped %s", self)
+        return self._run_hook(self.on_stop, asked, reason)
 
     def _run_hook(self, hook: Any, asked: Ask | None, reason: ExitReason) -> Work | None:
         item = _OnStop(asked, reason)
         try:
             value = hook()
-        except BaseException as error:  # the edge of the actor: every failure is its own
+        except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
             return self._fail(item, error)
         if value.__class__ is CoroutineType:
             return value, item
@@ -276,11 +298,13 @@ class Actor(pykka.Actor):
     def _handle_system(self, system: System) -> Work | None:
         try:
             value = system.deed(self)
-        except Exception as error:  # it is the requester's failure, not the actor's
+        except Exception as error:  # noqa: BLE001  # it is the requester's failure, not the actor's
             system.done.try_fail(error)
-        else:
-            system.done.try_set(value)
-        return None
+            return None
+        system.done.try_set(value)
+        return (
+            self._stop_in_order(None, as_reason(value.reason)) if isinstance(value, Stop) else None
+        )
 
     def _leave_registry(self) -> None:
         if self._in_registry:
@@ -299,8 +323,12 @@ class _Start:
 _START = _Start()
 
 
-def matcher(match: Any) -> Any:
+def matcher(match: Match) -> Callable[[Any], object] | None:
     """What `match` means: any message, a type, or a predicate."""
     if match is None or not isinstance(match, type | tuple):
         return match
-    return lambda message: isinstance(message, match)
+
+    def is_one(message: Any) -> bool:
+        return isinstance(message, match)
+
+    return is_one

@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from supervisors.machines.mailbox import Bound, Verdict
@@ -27,7 +28,8 @@ from supervisors.words.reports import AbandonedReport
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
     from supervisors.runtime.loop import Task
-    from supervisors.runtime.node import Node, TimerHandle
+    from supervisors.runtime.node import Node
+    from supervisors.runtime.timers import TimerHandle
 
 Work = tuple[Coroutine[Any, Any, Any], Any]
 """A coroutine a handler returned, and what it was handling."""
@@ -76,7 +78,7 @@ def tell_tracer(process: ActorProcess, event: tuple[Any, ...]) -> None:
     try:
         if tracer(event) != "done":
             return
-    except Exception:  # the user's function must not harm the actor it looks at
+    except Exception:  # noqa: BLE001  # the user's function must not harm the actor it looks at
         _log.exception("the tracer of %s failed and was taken off", process.ref)
     process.tracer = None
     process.look_special()
@@ -168,12 +170,24 @@ class ActorProcess(Process):
     # ---- running
 
     def begin(self) -> None:
-        """Start, in the thread of the loop: the actor's first code runs at the next turn."""
+        """Start, in the thread of the loop: the actor's first code runs at once.
+
+        So a plain `init` is through when its starter looks, and costs no turn of the loop.
+        """
         self.state = STARTING
         self.scheduled = True
-        self.node.make_ready(self)
+        here = get_here()
+        before, here.current = here.current, self
+        try:
+            more = self.run(1)
+        finally:
+            here.current = before
+        if more:
+            self.scheduled = True
+            self.node.make_ready(self)
 
     def run(self, budget: int) -> bool:
+        """Do what is due; says whether mail is left that the budget did not allow for."""
         if self.urgent:
             self.take_signals()
         if self.state == DEAD:
@@ -236,6 +250,7 @@ class ActorProcess(Process):
     # ---- what is not simply the oldest message
 
     def put_signal(self, message: Any) -> None:
+        """Put an `Exit` or a `Down` before the unread messages, if the actor wants that."""
         if not self.actor_class.urgent_signals or self.state == DEAD:
             self.put(message)
             return
@@ -247,6 +262,7 @@ class ActorProcess(Process):
             self.schedule()
 
     def take(self, match: Callable[[Any], object] | None, default: Any = None) -> Any:
+        """Take the first unread message that matches, signals first, or return *default*."""
         express = self.express
         if express:
             for index, message in enumerate(express):
@@ -278,7 +294,7 @@ class ActorProcess(Process):
         self.scheduled = True
         self._task = self.node.spawn_task(self._drive(), str(self.ref))
 
-    async def _drive(self) -> None:
+    async def _drive(self) -> None:  # noqa: C901  # one loop, whose every end leaves it at once
         """Run the coroutine in `_work`, and go on with the mail, until there is none."""
         if self._work is None:
             return  # it was ended before this task began
@@ -300,7 +316,7 @@ class ActorProcess(Process):
                     if self.doomed is not None:
                         return
                     after = self._resume(item, None, error)
-                except BaseException as error:  # the edge of the actor: every failure is its own
+                except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
                     if self.doomed is not None or self.state == DEAD:
                         return
                     after = self._resume(item, None, error)
@@ -352,6 +368,7 @@ class ActorProcess(Process):
     # ---- the end
 
     def doom(self, reason: ExitReason) -> None:
+        """End because of a signal: at once, or when the handler that runs has let go."""
         if self.state == NEW:
             self.die(reason)
         elif self.running:
@@ -387,6 +404,7 @@ class ActorProcess(Process):
             self.die(self.doomed or KILLED)
 
     def release(self, reason: ExitReason) -> None:
+        """Let go of the actor."""
         if self.idle_timer is not None:
             self.idle_timer.cancel()
             self.idle_timer = None
@@ -397,6 +415,7 @@ class ActorProcess(Process):
             actor._released(reason)  # noqa: SLF001  # an actor and its process are one
 
     def ended(self, reason: ExitReason) -> None:
+        """Tell whoever waits for the start that there will be none."""
         ack, self.ack = self.ack, None
         if ack is not None:
             ack.try_fail(StartIgnored() if self.ignored else StartFailed(reason))
@@ -413,6 +432,7 @@ class BoundedActorProcess(ActorProcess):
         self._room = threading.Condition()
 
     def put(self, item: Any) -> None:
+        """Put *item* into the mailbox, or do what the bound says if there is no room."""
         normal = self.normal
         verdict = self.bound.verdict(len(normal))
         if verdict is not Verdict.TAKE and self.state != DEAD:
@@ -432,10 +452,8 @@ class BoundedActorProcess(ActorProcess):
                 self._drop(item, full)
                 return
             else:
-                try:
+                with suppress(IndexError):  # it has been taken meanwhile, so there is room
                     self._drop(normal.popleft(), full)
-                except IndexError:
-                    pass  # it has been taken meanwhile, so there is room
         super().put(item)
 
     @staticmethod
@@ -444,15 +462,18 @@ class BoundedActorProcess(ActorProcess):
             refuse(item, f"{text}; this request was dropped")
 
     def put_signal(self, message: Any) -> None:
+        """Put an `Exit` or a `Down` into the mailbox, full or not."""
         super().put(message)  # an Exit or a Down is never dropped
 
     def work(self, budget: int) -> bool:
+        """Handle up to *budget* messages, and let those in who wait for room."""
         more = super().work(budget)
         with self._room:
             self._room.notify_all()
         return more
 
     def release(self, reason: ExitReason) -> None:
+        """Let go of the actor, and of those who wait for room."""
         super().release(reason)
         with self._room:
             self._room.notify_all()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from supervisors.runtime.here import get_here
 from supervisors.runtime.loop import any_current_task
-from supervisors.runtime.node import Node, current_node, default_node
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node, default_node
 from supervisors.runtime.process import DEAD, Process
 from supervisors.runtime.ref import task_processes
 from supervisors.runtime.tasks import process_of_task

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import queue
 import sys
 import threading
@@ -23,10 +24,13 @@ from supervisors.words.errors import WouldBlock
 if TYPE_CHECKING:
     from types import TracebackType
 
+_log = logging.getLogger("supervisors.future")
+
 T = TypeVar("T")
 M = TypeVar("M")
 J = TypeVar("J")
 R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True)
 
 _PENDING, _VALUE, _FAILED = 0, 1, 2
 _get_running_loop = asyncio._get_running_loop  # noqa: SLF001  # the public one raises, at twice the cost
@@ -41,7 +45,16 @@ class Home(Protocol):
 
     thread_id: int | None
 
-    def run_ready_inline(self) -> None: ...
+    def run_ready_inline(self) -> None:
+        """Run what is ready now."""
+
+
+class _Source(Protocol[T_co]):
+    """A future of a list is one of an iterable too, where its value is only read."""
+
+    def get(self, *, timeout: float | None = None) -> T_co:
+        """Wait for the value."""
+        ...
 
 
 class Future(pykka.Future[T]):
@@ -119,7 +132,10 @@ class Future(pykka.Future[T]):
             self._callbacks = None
         if callbacks is not None:
             for callback in callbacks:
-                callback(self)
+                try:
+                    callback(self)
+                except Exception:
+                    _log.exception("a callback of %r failed", self)  # the others still have to know
         return True
 
     def set_get_hook(self, func: Callable[[float | None], T]) -> None:
@@ -171,7 +187,7 @@ class Future(pykka.Future[T]):
         return self._result()
 
     def exception(self) -> BaseException | None:
-        """The exception it failed with, or None if it has a value. Only for a future that is done."""
+        """The exception it failed with; None if it has a value, or is not done."""
         return self._value[0] if self._state == _FAILED else None
 
     def _result(self) -> T:
@@ -284,10 +300,7 @@ class Future(pykka.Future[T]):
         yield from trio.lowlevel.wait_task_rescheduled(abort).__await__()
 
     def _hook_in_thread(self) -> Generator[Any, Any, T]:
-        import anyio.to_thread  # noqa: PLC0415  # only those who set a hook and await it pay for it
-
-        get: Callable[[], T] = functools.partial(self.get, timeout=None)
-        return (yield from anyio.to_thread.run_sync(get, abandon_on_cancel=True).__await__())
+        return (yield from _in_thread(self))
 
     # ---- deriving
 
@@ -295,19 +308,19 @@ class Future(pykka.Future[T]):
         """A future with *func* applied to this one's value, once, when it is asked for."""
         return _Derived((self,), lambda values: func(values[0]))
 
-    def filter(self: Future[Iterable[J]], func: Callable[[J], bool]) -> Future[Iterable[J]]:  # type: ignore[override]  # pykka types it on its own class
+    def filter(self: _Source[Iterable[J]], func: Callable[[J], bool]) -> Future[Iterable[J]]:
         """A future with the items of this one's value that pass *func*."""
-        return _Derived((self,), lambda values: [item for item in values[0] if func(item)])
+        source = cast("Future[Any]", self)
+        return _Derived((source,), lambda values: [item for item in values[0] if func(item)])
 
     def join(self, *futures: pykka.Future[Any]) -> Future[Iterable[Any]]:
         """A future with the list of the values of this one and *futures*."""
         return _Derived((self, *futures), list)
 
-    def reduce(  # type: ignore[override]  # pykka types it on its own class
-        self: Future[Iterable[J]], func: Callable[[R, J], R], *args: R
-    ) -> Future[R]:
+    def reduce(self: _Source[Iterable[J]], func: Callable[[R, J], R], *args: R) -> Future[R]:
         """A future with *func* applied cumulatively to the items of this one's value."""
-        return _Derived((self,), lambda values: functools.reduce(func, values[0], *args))
+        source = cast("Future[Any]", self)
+        return _Derived((source,), lambda values: functools.reduce(func, values[0], *args))
 
 
 class _Derived(Future[M]):
@@ -334,10 +347,20 @@ class _Derived(Future[M]):
     def __await__(self) -> Generator[Any, Any, M]:
         if not self._state:
             for source in self._sources:
-                yield from source.__await__()
+                if isinstance(source, Future):
+                    yield from source.__await__()
+                else:  # pykka's own futures block the loop when they are awaited
+                    yield from _in_thread(source)
         return self.get(timeout=0)
 
     __iter__ = __await__
+
+
+def _in_thread(future: pykka.Future[T]) -> Generator[Any, Any, T]:
+    import anyio.to_thread  # noqa: PLC0415  # only those who await a foreign value pay for it
+
+    get: Callable[[], T] = functools.partial(future.get, timeout=None)
+    return (yield from anyio.to_thread.run_sync(get, abandon_on_cancel=True).__await__())
 
 
 def _release(waiter: asyncio.Future[None]) -> None:

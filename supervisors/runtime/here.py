@@ -1,4 +1,4 @@
-"""What runs in this thread right now: which nodes, and which process.
+"""What runs here right now: which nodes, and which process.
 
 One small record for each thread; the node that runs an actor writes it, `self_()` reads it.
 """
@@ -6,6 +6,7 @@ One small record for each thread; the node that runs an actor writes it, `self_(
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class Here:
         """The process this thread itself is, once it was asked for."""
         self.ending: object = None
         """Something whose end is the end of this thread."""
+
+
+entered: ContextVar[Node | None] = ContextVar("supervisors_node", default=None)
+"""The node that the code here has entered, by `with` or `async with`."""
 
 
 class _Local(threading.local):

@@ -21,8 +21,9 @@ from supervisors.words.reasons import NOPROC, NORMAL, ExitReason
 from supervisors.words.signals import Down, Exit
 
 if TYPE_CHECKING:
-    from supervisors.runtime.node import Node, TimerHandle
+    from supervisors.runtime.node import Node
     from supervisors.runtime.ref import Ref
+    from supervisors.runtime.timers import TimerHandle
 
 NEW, STARTING, RUNNING, STOPPING, DEAD = range(5)
 STATES = ("new", "starting", "running", "stopping", "dead")
@@ -245,6 +246,7 @@ class Process:
         self.die(reason)
 
     def on_link(self, other: Process) -> None:
+        """Be linked with *other* from now on; if it is too late, *other* gets `noproc`."""
         if self.state == DEAD:
             other.transmit(other.on_exit_signal, self, NOPROC, True)
         elif other is not self:
@@ -253,10 +255,12 @@ class Process:
             self.links[other] = None
 
     def on_unlink(self, other: Process) -> None:
+        """Be linked with *other* no more."""
         if self.links is not None:
             self.links.pop(other, None)
 
     def on_monitor(self, monitor: Monitor | Future[ExitReason]) -> None:
+        """Tell *monitor* of the end when it comes; at once if it has come."""
         if self.state == DEAD:
             self._tell_end(monitor, NOPROC)
         else:
@@ -265,20 +269,24 @@ class Process:
             self.monitors[monitor] = None
 
     def on_demonitor(self, monitor: Monitor | Future[ExitReason]) -> None:
+        """Tell *monitor* nothing any more."""
         if self.monitors is not None:
             self.monitors.pop(monitor, None)
 
     def on_watch(self, monitor: Monitor) -> None:
+        """Remember a monitor of its own, to take it back at its end."""
         if self.watching is None:
             self.watching = {}
         if monitor.active:
             self.watching[monitor] = None
 
     def on_unwatch(self, monitor: Monitor) -> None:
+        """Forget a monitor of its own."""
         if self.watching is not None:
             self.watching.pop(monitor, None)
 
     def on_down(self, monitor: Monitor, what: Any, reason: ExitReason) -> None:
+        """Receive the news that *what* has ended, unless *monitor* was taken back meanwhile."""
         self.on_unwatch(monitor)
         if monitor.active and self.state != DEAD:
             monitor.active = False
@@ -358,7 +366,11 @@ class Process:
         self.schedule()
 
     def _give(self, wait: Receive) -> bool:
-        message = self.take(wait.match, _NOTHING)
+        try:
+            message = self.take(wait.match, _NOTHING)
+        except Exception as error:  # noqa: BLE001  # the predicate's failure is its process's own
+            wait.try_fail(error)
+            return True
         if message is _NOTHING:
             return False
         if not wait.try_set(message):

@@ -11,14 +11,16 @@ from typing import Any, Literal
 
 import pykka
 
-from supervisors.runtime.actor import matcher
+from supervisors.runtime.actor import Match, matcher
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future, failed
-from supervisors.runtime.node import Node, TimerHandle, current_node, running_default_node
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node, running_default_node
 from supervisors.runtime.process import DEAD, Alias, Ask, Monitor, Process
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.threads import process_of_foreign
+from supervisors.runtime.timers import TimerHandle
 from supervisors.words.errors import (
     ExitProcess,
     NoProcess,
@@ -26,7 +28,7 @@ from supervisors.words.errors import (
     NotAProcess,
     SpecError,
 )
-from supervisors.words.reasons import NOPROC, Kill, as_reason
+from supervisors.words.reasons import KILLED, NOPROC, ExitReason, Kill, as_reason
 from supervisors.words.signals import Down, Exit, TimerFired
 
 Dest = Any
@@ -100,7 +102,7 @@ def parent_node(process: Process) -> Node:
 # ---- ends
 
 
-def exit(dest: Dest, reason: Any) -> None:  # noqa: A001  # the word of OTP
+def exit(dest: Dest, reason: Any) -> None:
     """Send the exit signal *reason* to a process.
 
     A process that traps exits gets an `Exit` message; another ends with *reason*, unless that is
@@ -117,10 +119,9 @@ def exit(dest: Dest, reason: Any) -> None:  # noqa: A001  # the word of OTP
     reason = as_reason(reason)
     if process is sender and process.owned_by_node:
         if isinstance(reason, Kill):
-            process.transmit(process.on_exit_signal, sender, reason, False)
-            raise ExitProcess("killed")
+            raise ExitProcess(KILLED, signalled=True)
         if not process.trapping:
-            raise ExitProcess(reason)
+            raise ExitProcess(reason, signalled=True)
     process.transmit(process.on_exit_signal, sender, reason, False)
 
 
@@ -207,11 +208,11 @@ def demonitor(watch: Monitor, *, flush: bool = False) -> bool:
     return was_active
 
 
-def when_down(dest: Dest) -> Future[Any]:
+def when_down(dest: Dest) -> Future[ExitReason]:
     """The future of the reason a process ends with; `noproc` if it has ended."""
     process = _process(dest)
     if process is None:
-        done: Future[Any] = Future()
+        done: Future[ExitReason] = Future()
         done.set(NOPROC)
         return done
     return process.node.when_down(process)
@@ -272,7 +273,7 @@ def unalias(which: Alias | Monitor) -> bool:
     return was_open
 
 
-def receive(match: Any = None, timeout: float | None = None) -> Future[Any]:
+def receive(match: Match = None, timeout: float | None = None) -> Future[Any]:
     """The first message of the calling process that matches; the others stay, in their order.
 
     *match* is a predicate, a type or a tuple of types; without it, any message matches. The future
@@ -391,7 +392,7 @@ def _process(dest: Dest) -> Process | None:
     if isinstance(dest, str):
         return _named(dest)
     if isinstance(dest, pykka.ActorRef):
-        return process_of_foreign(dest, current_node())
+        return process_of_foreign(dest, current_node())  # pyright: ignore[reportUnknownArgumentType]  # isinstance() cannot know what kind of actor
     via = getattr(dest, "whereis", None)
     if via is not None:
         found = via()

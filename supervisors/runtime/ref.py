@@ -7,11 +7,15 @@ works with pykka's refs works with ours.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 import pykka
-from pykka.messages import _ActorStop  # pyright: ignore[reportPrivateUsage]  # pykka's own way to say stop
+from pykka.messages import (
+    ProxySetAttr,
+    _ActorStop,  # pyright: ignore[reportPrivateUsage]  # pykka's own way to say stop
+)
 
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.here import get_here
@@ -23,9 +27,10 @@ from supervisors.words.reasons import NORMAL, ExitReason
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
     from supervisors.runtime.actor_process import ActorProcess
-    from supervisors.runtime.node import Node, TimerHandle
+    from supervisors.runtime.node import Node
+    from supervisors.runtime.timers import TimerHandle
 
-A = TypeVar("A", bound="Actor")
+A_co = TypeVar("A_co", bound="Actor", covariant=True)
 
 DEFAULT_CALL_TIMEOUT = 5.0
 
@@ -49,16 +54,18 @@ class Call(Ask):
         self.timer: TimerHandle | None = None
 
     def server_ended(self, reason: ExitReason) -> None:
+        """Called when the server ends with this request unanswered."""
         self.try_fail(CallExit(reason, self.server.ref, self.message))
 
     def _give_up(self) -> None:
         self.try_fail(CallTimeout(self.server.ref, self.message, self.timeout))
 
-    def _suspend(self) -> Any:
+    def _suspend(self) -> Generator[Any, Any, None]:
         self._arm()
         return super()._suspend()
 
-    def add_done_callback(self, callback: Any) -> None:
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        """Call `callback(call)` when there is a reply, or the deadline has passed."""
         self._arm()
         super().add_done_callback(callback)
 
@@ -164,6 +171,10 @@ task_processes: WeakKeyDictionary[Any, Process] = WeakKeyDictionary()
 """Which process a task is."""
 
 
+def _in_loop_of(node: Node) -> bool:
+    return node.thread_id == threading.get_ident()
+
+
 def is_current_task(process: Process) -> bool:
     """Whether the task that is running here is the one of *process*."""
     task = any_current_task()
@@ -188,7 +199,7 @@ class Told:
         self.message = message
 
 
-class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
+class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-var]  # nobody assigns `actor_class`, which makes pykka's invariant
     """A handle on an actor, as pykka has it."""
 
     __slots__ = ()
@@ -196,34 +207,37 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
     if TYPE_CHECKING:
         process: ActorProcess
 
-    def __init__(self, process: Process) -> None:
-        self.process = process
+    def __init__(self, process: ActorProcess) -> None:
+        self.process = process  # pyright: ignore[reportIncompatibleVariableOverride]  # nobody sets it again
 
     @property
-    def actor_class(self) -> type[A]:  # computed here, stored there
+    def actor_class(self) -> type[A_co]:  # type: ignore[override]  # computed here, stored there
         """The class of the actor."""
-        return cast("type[A]", self.process.actor_class)
+        return cast("type[A_co]", self.process.actor_class)
 
     @property
-    def actor_urn(self) -> str:  # computed here, stored there
+    def actor_urn(self) -> str:  # type: ignore[override]  # computed here, stored there
         """The actor's universally unique name, made when first asked for."""
-        return cast("str", self.process.urn())
+        return self.process.urn()
 
     @property
-    def actor_inbox(self) -> Any:  # computed here, stored there
+    def actor_inbox(self) -> Any:  # type: ignore[override]  # computed here, stored there
         """The mailbox as pykka sees it."""
         return self.process
 
     @property
-    def actor_stopped(self) -> threading.Event:  # computed here, stored there
+    def actor_stopped(self) -> threading.Event:  # type: ignore[override]  # computed here, stored there
         """An event that is set when the actor takes no more messages."""
-        return cast("threading.Event", self.process.stopped_event())
+        return self.process.stopped_event()
 
-    def _actor_weakref(self) -> A | None:  # type: ignore[override]  # called like the weakref there
-        return cast("A | None", self.process.actor)
+    def _actor_weakref(self) -> A_co | None:  # type: ignore[override]  # called like the weakref there
+        return cast("A_co | None", self.process.actor)
 
-    __repr__ = pykka.ActorRef.__repr__
-    __str__ = pykka.ActorRef.__str__
+    def __repr__(self) -> str:
+        return super(Ref, self).__repr__()
+
+    def __str__(self) -> str:
+        return super(Ref, self).__str__()
 
     def is_alive(self) -> bool:
         """True until it stops (pykka) or has ended (OTP's behaviours)."""
@@ -253,7 +267,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
     def ask(
         self, message: Any, *, block: bool = True, timeout: float | None = None
     ) -> Any | Future[Any]: ...
-    def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
+    def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # the overloads are pykka's own; pyright does not see it for the `Any`
         """Send *message* and get the reply: the value, or with `block=False` its future.
 
         Raises:
@@ -268,6 +282,10 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
         else:
             future = Ask(process, message)
             process.put(future)
+            if block and type(message) is ProxySetAttr and _in_loop_of(process.node):
+                # `proxy.attribute = value` cannot be awaited, so on the loop it is only sent; what
+                # is asked afterwards comes after it.
+                return None
         return future.get(timeout=timeout) if block else future
 
     @overload
@@ -301,7 +319,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
         asked.add_done_callback(tell)
         return stopped.get(timeout=timeout) if block else stopped
 
-    def proxy(self) -> pykka.ActorProxy[A]:  # type: ignore[override]  # pykka types it on its own class
+    def proxy(self) -> pykka.ActorProxy[A_co]:
         """A proxy whose attributes and methods are the actor's; each use gives a future.
 
         Raises:
@@ -310,7 +328,7 @@ class ActorRef(Ref, pykka.ActorRef[A], Generic[A]):
         return pykka.ActorProxy(actor_ref=self)
 
 
-class ServerRef(ActorRef[A]):
+class ServerRef(ActorRef[A_co]):
     """A handle on an actor that is a behaviour of OTP; it shows its class, number and name."""
 
     __slots__ = ()

@@ -30,10 +30,10 @@ _WHERE: Final = {
     AbandonedReport: (_WATCHDOG, logging.ERROR),
 }
 
-_subscribers: list[Callable[[Report], None]] = []
+_subscribers: list[Callable[[Report], object]] = []
 
 
-def subscribe_reports(subscriber: Callable[[Report], None]) -> Callable[[], None]:
+def subscribe_reports(subscriber: Callable[[Report], object]) -> Callable[[], None]:
     """Call *subscriber* with every report, in the thread that makes it; returns what ends that."""
     _subscribers.append(subscriber)
 
@@ -70,5 +70,5 @@ def publish(what: Report) -> None:
     for subscriber in tuple(_subscribers):
         try:
             subscriber(what)
-        except Exception:  # the user's function must not harm the process it hears of
+        except Exception:  # noqa: BLE001  # the user's function must not harm the process it hears of
             _WATCHDOG.exception("a subscriber to reports failed: %r", subscriber)

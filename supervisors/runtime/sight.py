@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from supervisors.runtime.actor import Actor
 from supervisors.runtime.actor_process import ActorProcess, System
 from supervisors.runtime.future import Future, failed
-from supervisors.runtime.node import Node, current_node
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import DEAD, STATES, Process
 from supervisors.runtime.processes import find_process
 from supervisors.runtime.ref import Ref
-from supervisors.words.errors import NoProcess, SpecError
+from supervisors.words.errors import CallTimeout, NoProcess, SpecError
 
 DEFAULT_TIMEOUT = 5.0
 
@@ -23,15 +25,18 @@ def get_state(dest: Any, timeout: float | None = DEFAULT_TIMEOUT) -> Future[Any]
 
     Goes through the mailbox, so a busy actor answers when it is done; a suspended one answers.
     """
-    return _system(dest, lambda actor: _state(actor), "get_state", timeout)
+    return _system(dest, _state, "get_state", timeout)
 
 
 def replace_state(
     dest: Any, change: Callable[[dict[str, Any]], dict[str, Any]], timeout: float | None = 5.0
 ) -> Future[Any]:
-    """Let *change* make new attributes of the actor's, in the actor; a failing one changes nothing."""
+    """Let *change* make new attributes of the actor's, in the actor.
 
-    def deed(actor: Any) -> Any:
+    One that raises changes nothing, and the future fails with what it raised.
+    """
+
+    def deed(actor: Actor) -> dict[str, Any]:
         new = change(dict(_state(actor)))
         vars(actor).update(new)
         return new
@@ -57,30 +62,32 @@ def trace(
     In the actor's thread. A tracer that raises or returns "done" is taken off; so does None.
     """
 
-    def deed(actor: Any) -> None:
-        process: ActorProcess = actor._process  # noqa: SLF001  # the kernel looks at its own
+    def deed(actor: Actor) -> None:
+        process = actor._process  # noqa: SLF001  # the kernel looks at its own
         process.tracer = tracer
         process.look_special()
 
     return _system(dest, deed, "trace", timeout)
 
 
-def _suspend(actor: Any, flag: bool) -> None:
-    process: ActorProcess = actor._process  # noqa: SLF001  # the kernel looks at its own
+def _suspend(actor: Actor, flag: bool) -> None:
+    process = actor._process  # noqa: SLF001  # the kernel looks at its own
     process.suspended = flag
     process.look_special()
     if not flag and not process.scheduled:
         process.schedule()
 
 
-def _state(actor: Any) -> Any:
+def _state(actor: Actor) -> Any:
     status = getattr(actor, "format_status", None)
     if status is not None:
         return status()
     return {name: value for name, value in vars(actor).items() if not name.startswith("_")}
 
 
-def _system(dest: Any, deed: Callable[[Any], Any], what: str, timeout: float | None) -> Future[Any]:
+def _system(
+    dest: Any, deed: Callable[[Actor], Any], what: str, timeout: float | None
+) -> Future[Any]:
     process = find_process(dest)
     if process is None or process.state == DEAD:
         ended = None if process is None else process.reason
@@ -89,8 +96,6 @@ def _system(dest: Any, deed: Callable[[Any], Any], what: str, timeout: float | N
         raise SpecError(f"{process.ref} is no actor, so {what}() has nothing to ask")
     system = System(process.node, deed)
     if timeout is not None:
-        from supervisors.words.errors import CallTimeout  # noqa: PLC0415
-
         timer = process.node.after(
             timeout, lambda: system.done.try_fail(CallTimeout(process.ref, what, timeout))
         )
@@ -189,7 +194,7 @@ def tree(dest: Any = None, *, node: Node | None = None) -> Future[TreeNode]:
     return snapshot
 
 
-def _snapshot(id: Any, process: Process, type: str) -> TreeNode:  # noqa: A002  # the words of OTP
+def _snapshot(id: Any, process: Process, type: str) -> TreeNode:
     children: list[TreeNode] = []
     actor = process.actor if isinstance(process, ActorProcess) else None
     list_children = getattr(actor, "tree_children", None)

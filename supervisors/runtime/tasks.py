@@ -21,7 +21,8 @@ from supervisors.words.reports import AbandonedReport, CrashReport
 
 if TYPE_CHECKING:
     from supervisors.runtime.loop import Task
-    from supervisors.runtime.node import Node, TimerHandle
+    from supervisors.runtime.node import Node
+    from supervisors.runtime.timers import TimerHandle
 
 _log = logging.getLogger("supervisors.crash")
 
@@ -74,7 +75,7 @@ class SpawnedProcess(Process):
                     await result
         except self.node.loop.cancelled:
             reason = KILLED if self.node.running is False else CANCELLED
-        except BaseException as error:  # the edge of the process: every failure is its own
+        except BaseException as error:  # noqa: BLE001  # the edge of the process: every failure is its own
             reason = as_reason(error)
             if not reason.is_calm and self.doomed is None and self.state != DEAD:
                 report_crash(self, reason)
@@ -85,6 +86,7 @@ class SpawnedProcess(Process):
             self.die(self.doomed or reason)
 
     def doom(self, reason: ExitReason) -> None:
+        """Cancel the task; it ends when it has let go, or is abandoned."""
         if not self._begun:  # a task that is cancelled before it begins runs nothing at all
             if self._task is not None:
                 self._task.cancel()
@@ -116,6 +118,7 @@ class FoundTask(Process):
         self._cancel = cancel
 
     def doom(self, reason: ExitReason) -> None:
+        """Count as ended at once, and cancel the task."""
         self.die(reason)
         self._cancel()
 

@@ -1,7 +1,7 @@
 """Threads as processes, pykka's ThreadingActors among them.
 
-Knows when a thread ends or a pykka actor stops. A thread cannot be stopped from outside, so it traps
-exits until it says otherwise, and a signal that ends it only makes it count as ended.
+Knows when a thread ends or a pykka actor stops. A thread cannot be stopped from outside, so it
+traps exits until it says otherwise, and a signal that ends it only makes it count as ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pykka
 from supervisors.runtime.here import get_here
 from supervisors.runtime.process import DEAD, RUNNING, Process
 from supervisors.runtime.ref import Cast, Ref
-from supervisors.words.reasons import NORMAL, SHUTDOWN, ExitReason
+from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:
     from supervisors.runtime.node import Node
@@ -72,17 +72,19 @@ class ForeignActor(Process):
         self._pykka_ref = ref
 
     def put(self, item: Any) -> None:
+        """Tell the actor *item*, in pykka's way."""
         try:
             self._pykka_ref.tell(item.request if isinstance(item, Cast) else item)
         except pykka.ActorDeadError:
             self.leave(NORMAL)
 
     def on_exit_signal(self, sender: Process | None, reason: ExitReason, linked: bool) -> None:
+        """Stop the actor, which knows nothing of signals, and count as ended."""
         if linked and (self.links is None or sender not in self.links):
             return
         if self.state != DEAD and not reason.is_normal:
             self._pykka_ref.stop(block=False)
-            self.die(reason if not reason.is_normal else SHUTDOWN)
+            self.die(reason)
 
 
 _foreign: weakref.WeakKeyDictionary[pykka.ActorRef[Any], ForeignActor] = weakref.WeakKeyDictionary()

@@ -14,6 +14,9 @@ class _Unset:
     def __repr__(self) -> str:
         return "UNSET"
 
+    def __reduce__(self) -> str:
+        return "UNSET"  # a copy is the value itself
+
 
 UNSET: Final[Any] = _Unset()
 """Stands for an argument that was not given, where None is a value of its own."""

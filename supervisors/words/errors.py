@@ -32,13 +32,18 @@ import pykka
 
 from supervisors.words.reasons import (
     NOPROC,
-    CallingSelf as CallingSelfReason,
     Custom,
     Error,
     ExitReason,
+    FailedToStartChild,
+    Shutdown,
     TimedOut,
     as_reason,
 )
+from supervisors.words.reasons import (
+    CallingSelf as CallingSelfReason,
+)
+from supervisors.words.said import brief
 
 
 class SupervisorsError(Exception):
@@ -63,7 +68,7 @@ class CallExit(SupervisorsError, pykka.ActorDeadError):
         self.request = request
 
     def _text(self, reason: ExitReason, server: Any, request: Any) -> str:
-        return f"{server} ended before it answered {_brief(request)}: {reason}"
+        return f"{server} ended before it answered {brief(request)}: {reason}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.server, self.request)
@@ -78,7 +83,7 @@ class CallTimeout(CallExit, pykka.Timeout):
 
     def _text(self, reason: ExitReason, server: Any, request: Any) -> str:
         return (
-            f"{server} did not answer {_brief(request)} within {self.timeout} seconds; "
+            f"{server} did not answer {brief(request)} within {self.timeout} seconds; "
             "it may still be working on it"
         )
 
@@ -95,9 +100,9 @@ class NoProcess(CallExit):
 
     def _text(self, reason: ExitReason, server: Any, request: Any) -> str:
         if isinstance(server, str):
-            return f"no process is registered as {server!r}, so {_brief(request)} went nowhere"
+            return f"no process is registered as {server!r}, so {brief(request)} went nowhere"
         how = "" if self.ended is None else f" (it ended: {self.ended})"
-        return f"{server} is not alive{how}, so {_brief(request)} went nowhere"
+        return f"{server} is not alive{how}, so {brief(request)} went nowhere"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.server, self.request, self.ended)
@@ -120,10 +125,14 @@ class CallingSelf(CallExit):
 
 
 class ExitProcess(SupervisorsError):
-    """Unwinds a process that ends itself with `exit_self(reason)`. Let it pass."""
+    """Unwinds a process that ends itself with `exit_self(reason)`. Let it pass.
 
-    def __init__(self, reason: Any) -> None:
+    *signalled*: the process sent itself an exit signal, so nothing of its own runs any more.
+    """
+
+    def __init__(self, reason: Any, *, signalled: bool = False) -> None:
         self.exit_reason = as_reason(reason)
+        self.signalled = signalled
         super().__init__(f"exit: {self.exit_reason}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,9 +151,7 @@ class StartFailed(StartError):
         self.child = child
         what = "the process" if child is None else repr(child)
         super().__init__(f"{what} did not start: {self.reason}")
-        inner = getattr(self.reason, "exception", None)
-        if isinstance(inner, BaseException):
-            self.__cause__ = inner
+        self.__cause__ = _exception_in(self.reason)
 
     @property
     def exit_reason(self) -> ExitReason:
@@ -160,6 +167,9 @@ class StartIgnored(StartError):
 
     def __init__(self) -> None:
         super().__init__("init returned Ignore(): there is no process, and that is no failure")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
 
 class AlreadyStarted(StartError):
@@ -310,7 +320,7 @@ class NotAProcess(SupervisorsError, TypeError):
     def __init__(self, what: Any) -> None:
         self.what = what
         super().__init__(
-            f"{what!r} is not a process. Give the ref that start, spawn or self_() returned, "
+            f"{brief(what)} is not a process. Give the ref that start, spawn or self_() returned, "
             "or a registered name."
         )
 
@@ -318,6 +328,8 @@ class NotAProcess(SupervisorsError, TypeError):
         return type(self), (self.what,)
 
 
-def _brief(request: Any) -> str:
-    text = repr(request)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _exception_in(reason: ExitReason) -> BaseException | None:
+    """The exception at the bottom of nested failed starts, if there is one."""
+    while isinstance(reason, Shutdown) and isinstance(reason.term, FailedToStartChild):
+        reason = reason.term.reason
+    return reason.exception if isinstance(reason, Error) else None

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from supervisors.words.said import brief, said
+
 
 class ExitReason:
     """The base of every exit reason. Reasons are values: equal when they say the same."""
@@ -16,7 +18,7 @@ class ExitReason:
 
     @property
     def is_calm(self) -> bool:
-        """True for `normal`, `shutdown` and `("shutdown", term)`: nothing to report, nothing to mend."""
+        """True for `normal`, `shutdown` and `("shutdown", term)`: nothing to report or to mend."""
         return False
 
     @property
@@ -31,10 +33,12 @@ class Normal(ExitReason):
 
     @property
     def is_calm(self) -> bool:
+        """True."""
         return True
 
     @property
     def is_normal(self) -> bool:
+        """True."""
         return True
 
     def __str__(self) -> str:
@@ -49,6 +53,7 @@ class Shutdown(ExitReason):
 
     @property
     def is_calm(self) -> bool:
+        """True."""
         return True
 
     def __str__(self) -> str:
@@ -119,7 +124,7 @@ class Error(ExitReason):
         return hash((Error, type(self.exception)))
 
     def __str__(self) -> str:
-        return f"{type(self.exception).__name__}: {self.exception}"
+        return f"{type(self.exception).__name__}: {said(self.exception)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class BadReturn(ExitReason):
     value: Any
 
     def __str__(self) -> str:
-        return f"bad return value {self.value!r}"
+        return f"bad return value {brief(self.value, 200)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ class Custom(ExitReason):
     term: Any
 
     def __str__(self) -> str:
-        return str(self.term)
+        return said(self.term)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from supervisors.words.reasons import ExitReason
+from supervisors.words.said import brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class TerminateReport:
     def __str__(self) -> str:
         return (
             f"{self.name or self.ref} terminating: {self.reason}\n"
-            f"  last message: {_brief(self.last_message)}"
+            f"  last message: {brief(self.last_message, 200)}"
         )
 
 
@@ -54,8 +55,10 @@ class CrashReport:
 
 @dataclass(frozen=True, slots=True)
 class SupervisorReport:
-    """Something a supervisor saw or did; `context` is child_terminated, start_error,
-    shutdown_error or shutdown."""
+    """Something a supervisor saw or did.
+
+    `context` is child_terminated, start_error, shutdown_error or shutdown.
+    """
 
     event = "supervisor"
     supervisor: Any
@@ -125,8 +128,3 @@ class AbandonedReport:
 Report = (
     TerminateReport | CrashReport | SupervisorReport | ProgressReport | BusyReport | AbandonedReport
 )
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:197] + "..."

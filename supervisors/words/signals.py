@@ -40,5 +40,8 @@ class IdleTimeout:
     def __repr__(self) -> str:
         return "TIMEOUT"
 
+    def __reduce__(self) -> str:
+        return "TIMEOUT"  # a copy is the value itself
+
 
 TIMEOUT: Final = IdleTimeout()

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from snodo_actors.machines.buffer import EventBuffer
 from snodo_actors.words.errors import TransportError
@@ -19,7 +19,7 @@ CONVERSATIONS = [
         "events wait for demand",
         3,
         "drop_oldest",
-        [("a", []), ("b", []), (1, ["a"]), (1, ["b"]), (1, []), ("c", ["c"])],
+        [("a", []), ("b", []), (1, ["a"]), (1, ["b"]), (1, []), ("c", ["c"]), ("d", []), (1, ["d"])],
     ),
     ("demand adds up", 3, "drop_oldest", [(1, []), (2, []), ("a", ["a"]), ("b", ["b"])]),
     (
@@ -122,9 +122,12 @@ class Owner(RuleBasedStateMachine):
     """Whatever happens: order is kept, nothing is lost untold, and the end is told once, last."""
 
     @initialize(
-        max_buffer=st.integers(1, 4), overflow=st.sampled_from(["drop_oldest", "drop_newest"])
+        max_buffer=st.integers(1, 4),
+        overflow=st.sampled_from(["drop_oldest", "drop_newest"]),
+        life=st.integers(0, 30),
     )
-    def start(self, max_buffer, overflow):
+    def start(self, max_buffer, overflow, life):
+        self.life = life
         self.buffer = EventBuffer[int](max_buffer, overflow)
         self.max_buffer, self.overflow = max_buffer, overflow
         self.sent = self.asked = 0
@@ -143,11 +146,13 @@ class Owner(RuleBasedStateMachine):
         self.asked += count
         self.got += self.buffer.demand(count)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule(reason=st.sampled_from(["complete", LOST]))
     def close(self, reason):
         self.reason = self.reason or reason
         self.got += self.buffer.close(reason)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule()
     def abort(self):
         if not self.buffer.ended:

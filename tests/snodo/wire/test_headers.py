@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snodo_actors.wire.headers import (
+    authorization_fields,
     encode_fields,
     encode_value,
     is_token,
@@ -160,6 +161,8 @@ def test_an_encoded_value_can_be_read_again(value) -> None:
 
 
 def test_fields_of_the_caller_and_of_the_session() -> None:
+    assert authorization_fields("abc") == ((b"authorization", b"Bearer abc"),)
+    assert authorization_fields(None) == ()
     assert encode_fields([("X-A", "ü"), ("x-a", "")]) == ((b"x-a", "ü".encode()), (b"x-a", b""))
     assert session_fields("2025-06-18", None) == ((b"mcp-protocol-version", b"2025-06-18"),)
     assert session_fields("2025-06-18", "s") == (

@@ -27,6 +27,7 @@ from supervisors import (
     FailedToStartChild,
     GenServer,
     Ignore,
+    Node,
     NoProcess,
     Ok,
     Shutdown,
@@ -595,6 +596,45 @@ async def test_an_actor_started_without_a_link_is_linked_by_its_supervisor() -> 
     await ended
     await until(supervisor, lambda children: children["p"] not in (first, "restarting"))
     await stop(supervisor)
+
+
+@pytest.fixture
+def far():
+    node = Node("far").start()
+    yield node
+    node.stop(10.0)
+
+
+async def test_a_child_on_another_node(reports, far) -> None:
+    class Far(GenServer):
+        def handle_call(self, request, caller):
+            return self.node.name
+
+        def handle_cast(self, request):
+            raise ValueError(request)
+
+    supervisor = await Supervisor.start_link(
+        [
+            ChildSpec("far", lambda: Far.start_on(far), "transient"),
+            ChildSpec("slow", lambda: Far.start_on(far), shutdown=BRUTAL_KILL),
+        ]
+    )
+    first = (await names_of(supervisor))["far"]
+    assert await first.call("name") == "far"
+
+    first.cast("boom")
+
+    await when_down(first)
+    await until(supervisor, lambda children: children["far"] not in (first, "restarting"))
+    second = (await names_of(supervisor))["far"]
+    assert await second.call("name") == "far"
+    exit(second, "shutdown")
+    await when_down(second)
+    await until(supervisor, lambda children: children["far"] is None)
+    await supervisor.restart_child("far")
+    await stop(supervisor)
+
+    assert of_supervisors(reports) == [("child_terminated", "far", "ValueError: boom")]
 
 
 # ---- delays

@@ -323,6 +323,7 @@ def test_the_delays_grow_with_every_failing_try() -> None:
 
 def test_a_new_child_is_the_last_in_order() -> None:
     children = running([child("a"), child("b")])
+    assert children.auto_shutdown == "never"
 
     children.add(Entry(child("c")), "c1", 1.0)
     children.add(Entry(child("i")), None, 1.0)
@@ -362,6 +363,7 @@ def test_what_may_be_done_with_a_child() -> None:
         (ask, [refusal(ask, id) for id in ("run", "down", "again", "new")])
         for ask in (children.check_new, children.find, children.find_down, children.delete)
     ]
+    assert refusal(children.find, ["no", "id"]) is ChildNotFound  # type: ignore[arg-type]
     assert list(places(children)) == ["run", "again"]
 
 

@@ -1,0 +1,76 @@
+"""Calls of functions, plain or async, one after another, where they are carried out.
+
+A flow is a generator that yields what to call and is sent what came of it. While every function is
+plain, no event loop is needed; from the first async one on there is an awaitable.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, Final, TypeAlias, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+Step: TypeAlias = Callable[[], Any]
+"""Calls a function, which may return an awaitable."""
+
+Flow: TypeAlias = Generator[Step, Any, T]
+"""Yields steps, is sent what each came to or thrown what it raised, and returns the result."""
+
+CLEANUP_TIMEOUT: Final = 5.0
+"""Seconds each step may take that a flow still wants after it was cancelled."""
+
+
+def carry_out(flow: Flow[T]) -> T | Awaitable[T]:
+    """Carry *flow* out here: its result, or an awaitable for the rest of it."""
+    done, value = _carry_on(flow, flow.send, None)
+    return value if done else _wait(flow, value)
+
+
+def _carry_on(flow: Flow[Any], go: Callable[[Any], Step], value: Any) -> tuple[bool, Any]:
+    """Take steps to the end, which is the result, or to the first awaitable."""
+    while True:
+        try:
+            step = go(value)
+        except StopIteration as end:
+            return True, end.value
+        try:
+            go, value = flow.send, step()
+        except BaseException as error:  # noqa: BLE001  # the flow decides what follows
+            go, value = flow.throw, error
+        if inspect.isawaitable(value):
+            return False, value
+
+
+async def _wait(flow: Flow[T], value: Any) -> T:
+    done, cancelled = False, False
+    while not done:
+        go: Callable[[Any], Step] = flow.send
+        try:
+            value = await (_shielded(value) if cancelled else value)
+        except GeneratorExit:
+            _abandon(flow)
+            raise
+        except BaseException as error:  # noqa: BLE001  # the flow decides what follows
+            go, value = flow.throw, error
+            cancelled = cancelled or not isinstance(error, Exception)
+        done, value = _carry_on(flow, go, value)
+    return value  # type: ignore[no-any-return]  # what the flow returned
+
+
+async def _shielded(value: Awaitable[Any]) -> Any:
+    """Wait though the task is cancelled, but not for long."""
+    with anyio.move_on_after(CLEANUP_TIMEOUT, shield=True):
+        return await value
+    return None
+
+
+def _abandon(flow: Flow[Any]) -> None:
+    """End a flow whose event loop is gone: what it still wants cannot be waited for."""
+    try:
+        flow.close()
+    except RuntimeError:
+        return
