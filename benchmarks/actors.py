@@ -26,18 +26,20 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="1 round of small cases")
     parser.add_argument("--rounds", type=int, help="how often each case is run")
     parser.add_argument("--only", default="", help="run the cases whose name holds this")
-    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    parser.add_argument("--system", help=argparse.SUPPRESS)
     parser.add_argument("--size", default="full", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case is not None:
-        case = cases()[options.case]
+        case = next(c for c in cases() if (c.name, c.system) == (options.case, options.system))
         print(json.dumps(case.run(case.n[options.size])))
         sys.stdout.flush()
         os._exit(0)  # pykka's threads are not worth waiting for
     began = time.monotonic()
     size = "quick" if options.quick else "full"
     rounds = options.rounds or (1 if options.quick else 3)
-    figures = run_rounds(Path(__file__), cases(), size, rounds, _progress, options.only)
+    wanted = [case for case in cases() if options.only in case.name]
+    figures = run_rounds(Path(__file__), wanted, size, rounds, _progress)
     _progress("")
     print_tables(figures)
     load = os.getloadavg()[0]

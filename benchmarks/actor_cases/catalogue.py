@@ -62,7 +62,9 @@ def cases() -> list[Case]:
     for dynamic in (False, True):
         for size in SIZES:
             run = partial(supervised.restart, children=size, dynamic=dynamic)
-            found += _on_loops(f"restart {size} {'dynamic' if dynamic else 'static'}", "ours", _KILL, run)
+            found += _on_loops(
+                f"restart {size} {'dynamic' if dynamic else 'static'}", "ours", _KILL, run
+            )
     logged = partial(supervised.restart, children=1, dynamic=False, logged=True)
     found += _on_loops("restart, logged", "ours", _KILL, logged)
     found += _on_loops("churn", "ours", _CHURN, supervised.churn)

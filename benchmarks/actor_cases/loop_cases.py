@@ -15,6 +15,7 @@ class Echo(Actor):
     """Returns what it gets, as an actor of pykka's."""
 
     def on_receive(self, message: Any) -> Any:
+        """Answer."""
         return message
 
 
@@ -22,6 +23,7 @@ class Server(GenServer):
     """Returns what it gets, as a server of OTP's."""
 
     def handle_call(self, request: Any, caller: Caller) -> Any:
+        """Answer."""
         return request
 
 

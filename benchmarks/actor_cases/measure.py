@@ -40,7 +40,7 @@ def resident() -> int:
 
 
 class Heap:
-    """Bytes in memory that a `with` block added: of the process, or as Python's allocator sees them."""
+    """Bytes that a `with` block added: to the process, or as Python's allocator sees them."""
 
     added = 0
 

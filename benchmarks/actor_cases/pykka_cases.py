@@ -16,6 +16,7 @@ class Echo(pykka.ThreadingActor):
     use_daemon_thread = True
 
     def on_receive(self, message: Any) -> Any:
+        """Answer."""
         return message
 
 

@@ -37,16 +37,25 @@ class Figures:
 
 
 def run_rounds(
-    program: Path, cases: list[Case], size: str, rounds: int, tell: Callable[[str], None], only: str
+    program: Path, cases: list[Case], size: str, rounds: int, tell: Callable[[str], None]
 ) -> Figures:
-    """Run each case with *only* in its name once a round; one that fails is told of, and left out."""
+    """Run every case once in each of *rounds* rounds; one that fails is told of and left out."""
     figures = Figures()
     for number in range(rounds):
         for index, case in enumerate(cases):
-            if only not in case.name:
-                continue
-            tell(f"round {number + 1}/{rounds}, {index + 1}/{len(cases)}: {case.name}, {case.system}")
-            command = [sys.executable, str(program), "--case", str(index), "--size", size]
+            tell(
+                f"round {number + 1}/{rounds}, {index + 1}/{len(cases)}: {case.name}, {case.system}"
+            )
+            command = [
+                sys.executable,
+                str(program),
+                "--case",
+                case.name,
+                "--system",
+                case.system,
+                "--size",
+                size,
+            ]
             ended = subprocess.run(command, capture_output=True, text=True, check=False)
             if ended.returncode:
                 last = ended.stderr.strip().splitlines()[-1:] or [f"status {ended.returncode}"]

@@ -37,9 +37,9 @@ ROWS = [
     ("the same with reports logged, 1", "one_for_one_1_logged", MICROSECONDS),
     ("churn: started", "start_1", RATE),
     ("churn: stopped", "stop_1", RATE),
-    ("churn: resident after the first", "rss_1", BYTES),
-    ("churn: resident after the second", "rss_2", BYTES),
-    ("churn: objects the second added", "objects_growth", COUNT),
+    ("churn: resident at the first peak", "alive_1", BYTES),
+    ("churn: resident at the second peak", "alive_2", BYTES),
+    ("churn: allocator blocks the second left", "blocks_growth", COUNT),
     ("churn: processes left", "left", COUNT),
 ]
 
@@ -103,5 +103,8 @@ def _plain(title: str, head: Sequence[str], rows: list[list[str]]) -> None:
     print(f"\n{title}")
     for row in [list(head), *rows]:
         first, *rest = row
-        cells = [first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:], strict=True))]
+        cells = [
+            first.ljust(widths[0]),
+            *(c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)),
+        ]
         print("  ".join(cells).rstrip())

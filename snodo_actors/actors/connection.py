@@ -8,7 +8,7 @@ port, with back-off, for as long as it takes, so a server that stays broken harm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.actors.stdio import Opening, StdioPort
@@ -31,6 +31,8 @@ from supervisors import (
 )
 from supervisors import Error as ErrorReason
 
+RestartType = Literal["permanent", "transient", "temporary"]
+
 CONNECTIONS = "snodo_actors.connections"
 PORT_SHUTDOWN = 10.0
 """Seconds a port gets to bring its server to its end, which takes four at most."""
@@ -41,7 +43,7 @@ class Connection(Supervisor):
     """The supervisor of one connection."""
 
     def init(
-        self, opening: Opening, restart: str, restart_delay: Backoff | None, name: str | None
+        self, opening: Opening, restart: RestartType, restart_delay: Backoff | None, name: str | None
     ) -> Any:
         """Start the supervisor of the subscriptions, and the port."""
         port = StdioPort.child_spec(
@@ -142,7 +144,7 @@ def connection_spec(
     name: str,
     opening: Opening,
     *,
-    restart: str,
+    restart: RestartType,
     restart_delay: Backoff | None,
 ) -> ChildSpec:
     """The spec of a connection in somebody's tree."""

@@ -137,9 +137,7 @@ def ask(
     return carriage.odd(response)
 
 
-def notify(
-    carriage: Carriage, message: JSONObject, options: dict[str, Any]
-) -> Flow[Error | None]:
+def notify(carriage: Carriage, message: JSONObject, options: dict[str, Any]) -> Flow[Error | None]:
     """Send one notification; return why it failed, if it did."""
     assert carriage.notify is not None
     try:

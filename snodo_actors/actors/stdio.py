@@ -222,8 +222,8 @@ class StdioPort(GenServer):
             case Down(_, _, reason):
                 handler = self._handlers.ended(message)
                 if handler is not None:
-                    key, why = handler
-                    self._reply(self._server_requests.killed(key, str(why)))
+                    key, ended = handler
+                    self._reply(self._server_requests.killed(key, str(ended)))
                     return None
                 self._cause = owner_ended(str(self.opening.owner), reason)
                 return Stop(Shutdown(self._cause))

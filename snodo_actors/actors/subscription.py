@@ -7,8 +7,9 @@ to the owner, or, if that was asked for, the stream is opened again once the con
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.machines import subscription as stream
@@ -237,7 +238,7 @@ class SubscriptionActor(GenServer):
             {"notifications": listen.notifications},
             profile.meta,
             meta=listen.options.meta,
-            trace_context=listen.options.trace_context,
+            trace_context=cast("Mapping[str, str] | None", listen.options.trace_context),
         )
         line = codec.encode_ascii(jsonrpc.request(self._id, LISTEN, params)) + b"\n"
         assert self._port is not None
@@ -264,8 +265,8 @@ class SubscriptionActor(GenServer):
             match deed:
                 case stream.Opened(accepted):
                     if self._opened_once:
-                        payload = ("resubscribed", accepted)
-                        owner.send(("snodo_subscription", self.ref, payload))
+                        again = ("resubscribed", accepted)
+                        owner.send(("snodo_subscription", self.ref, again))
                     self._opened_once = True
                     self._attempts = 0
                     acknowledged = Acknowledged(self.ref, self._id, accepted)

@@ -6,7 +6,7 @@ import os
 import sys
 
 import anyio
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 
 server = MCPServer("demo", version="1.0")
 
@@ -28,6 +28,13 @@ async def sleep(seconds: float) -> str:
     """Wait for some seconds, then answer."""
     await anyio.sleep(seconds)
     return "awake"
+
+
+@server.tool()
+async def change_tools(context: Context) -> str:
+    """Tell whoever listens that the tools have changed."""
+    await context.notify_tools_changed()
+    return "told"
 
 
 def main() -> None:

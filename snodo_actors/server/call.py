@@ -113,7 +113,9 @@ class Call:
 def _covers(own: Any, wanted: Any) -> bool:
     if not is_object(own):
         return False
-    return not is_object(wanted) or all(_covers(own.get(name), part) for name, part in wanted.items())
+    return not is_object(wanted) or all(
+        _covers(own.get(name), part) for name, part in wanted.items()
+    )
 
 
 class _Telling:

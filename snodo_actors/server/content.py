@@ -46,9 +46,7 @@ def embedded(contents: Mapping[str, Any], **more: Any) -> Block:
     return Block({"type": "resource", "resource": dict(contents), **more})
 
 
-def contents(
-    uri: str, value: str | bytes, mime_type: str | None = None, **more: Any
-) -> Contents:
+def contents(uri: str, value: str | bytes, mime_type: str | None = None, **more: Any) -> Contents:
     """The contents of a resource: text or bytes."""
     made = Contents({"uri": uri, **more})
     if mime_type is not None:

@@ -76,7 +76,9 @@ class Feed:
         if method == RESOURCE_UPDATED:
             uri = params["uri"]
             return any(uri == own or uri.startswith(f"{own.rstrip('/')}/") for own in self._uris)
-        return any(self._accepted.get(name) for name, (_, event) in _LISTS.items() if event == method)
+        return any(
+            self._accepted.get(name) for name, (_, event) in _LISTS.items() if event == method
+        )
 
     @property
     def _uris(self) -> list[str]:

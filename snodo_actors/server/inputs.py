@@ -42,7 +42,10 @@ def ask_form(message: str, schema: Mapping[str, Any]) -> JSONObject:
 
 def ask_url(message: str, url: str) -> JSONObject:
     """Ask the user to go to *url*."""
-    return {"method": "elicitation/create", "params": {"mode": "url", "message": message, "url": url}}
+    return {
+        "method": "elicitation/create",
+        "params": {"mode": "url", "message": message, "url": url},
+    }
 
 
 def ask_sampling(

@@ -77,8 +77,3 @@ class Offers:
     """What was ever offered; a client is not told that it was only for now."""
     page_size: int | None = None
     freshness: Freshness = Freshness()
-
-
-def definition(needed: JSONObject, optional: JSONObject, more: Mapping[str, Any]) -> JSONObject:
-    """Put a definition together; None is left out."""
-    return {**needed, **{key: value for key, value in optional.items() if value is not None}, **more}

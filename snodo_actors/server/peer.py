@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -139,10 +140,12 @@ class Peer:
         )
         question = Question(offers, dialect, call, params)
         try:
-            return (yield from answer(METHODS.get(method, extension), question, ask))
-        finally:
-            for telling in call.end():
-                yield lambda telling=telling: telling
+            found = yield from answer(METHODS.get(method, extension), question, ask)
+        except Exception:
+            yield from _tell_rest(call)
+            raise
+        yield from _tell_rest(call)
+        return found
 
     # ---- who asks
 
@@ -177,6 +180,16 @@ class Peer:
             dialect, _object(params, "capabilities"), _object(params, "clientInfo")
         )
         return self._served.initialized(dialect)
+
+
+def _tell_rest(call: Call) -> Flow[None]:
+    """Wait until the client has been told of all progress."""
+    for telling in call.end():
+        yield functools.partial(_itself, telling)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _object(holder: JSONObject, name: str) -> JSONObject:

@@ -127,7 +127,9 @@ def _blocks(value: Any) -> list[JSONObject] | None:
     if isinstance(value, Block):
         return [value]
     if is_list(value) and value and any(isinstance(item, Block) for item in value):
-        return [item if isinstance(item, Block) else text(_as_text(to_json(item))) for item in value]
+        return [
+            item if isinstance(item, Block) else text(_as_text(to_json(item))) for item in value
+        ]
     return None
 
 

@@ -63,7 +63,9 @@ def read_versions(versions: Iterable[str] | str | None) -> tuple[str, ...]:
     Raises:
         ValueError: There is none, or one that is not known.
     """
-    names = [versions] if isinstance(versions, str) else VERSIONS if versions is None else [*versions]
+    names = (
+        [versions] if isinstance(versions, str) else VERSIONS if versions is None else [*versions]
+    )
     unknown = [name for name in names if name not in VERSIONS]
     if unknown or not names:
         raise ValueError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from snodo_actors.wire.policy import Policy
@@ -60,14 +61,20 @@ def message_fields(
     for mirror in policy.mirrors:
         value = _at(message, mirror.path)
         if isinstance(value, str):
-            text = encode_value(value) if mirror.is_encoded else value
-            if _UNSAFE.search(text) is not None:
+            field = _mirrored(mirror, value)
+            if field is None:
                 return bad_header(mirror.header)
-            fields.append((mirror.header.lower().encode(), text.encode()))
-    for name, value in params:
-        text = encode_value(value)
-        fields.append((name.encode(), text.encode()))
+            fields.append(field)
+    fields += ((name.encode(), encode_value(value).encode()) for name, value in params)
     return tuple(fields)
+
+
+@lru_cache(maxsize=128)  # the same few versions, methods and names, on the way of every request
+def _mirrored(mirror: Mirror, value: str) -> tuple[bytes, bytes] | None:
+    text = encode_value(value) if mirror.is_encoded else value
+    if _UNSAFE.search(text) is not None:
+        return None
+    return mirror.header.lower().encode(), text.encode()
 
 
 def encode_value(value: str) -> str:

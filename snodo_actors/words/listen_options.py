@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from snodo_actors.words.checks import one_of, optional_mapping, positive, seconds
+from snodo_actors.words.checks import mapping, one_of, positive, seconds
 from snodo_actors.words.trace import check_trace_context
 from snodo_actors.words.types import INHERIT, Inherit, Overflow, TraceContext
 
@@ -27,7 +27,9 @@ class ListenOptions:
     def __post_init__(self) -> None:
         positive("max_buffer", self.max_buffer)
         one_of("overflow", self.overflow, _OVERFLOWS)
-        checked: dict[str, Any] = {"meta": optional_mapping("meta", self.meta)}
+        checked: dict[str, Any] = {}
+        if self.meta is not None:
+            checked["meta"] = mapping("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from snodo_actors.words.checks import boolean, optional_mapping, positive, seconds
+from snodo_actors.words.checks import boolean, mapping, positive, seconds
 from snodo_actors.words.trace import check_trace_context
 from snodo_actors.words.types import INHERIT, Inherit, TraceContext
 
@@ -40,10 +40,12 @@ class RequestOptions:
         if self.max_input_rounds is not INHERIT:
             positive("max_input_rounds", self.max_input_rounds)
         checked: dict[str, Any] = {
-            "input_responses": optional_mapping("input_responses", self.input_responses),
-            "meta": optional_mapping("meta", self.meta),
-            "max_total_timeout": seconds("max_total_timeout", self.max_total_timeout),
+            "max_total_timeout": seconds("max_total_timeout", self.max_total_timeout)
         }
+        if self.input_responses is not None:
+            checked["input_responses"] = mapping("input_responses", self.input_responses)
+        if self.meta is not None:
+            checked["meta"] = mapping("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:

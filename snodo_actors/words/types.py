@@ -141,7 +141,7 @@ class Page:
 class Acknowledged:
     """What the acknowledgement of a `listen` settled; `id` names the stream on the wire."""
 
-    ref: Hashable
+    ref: Any
     id: int
     accepted: JSONObject
 

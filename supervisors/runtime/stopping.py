@@ -6,7 +6,9 @@ from typing import Any
 
 from supervisors.runtime.actor_process import ActorProcess, System
 from supervisors.runtime.future import Future, failed
+from supervisors.runtime.here import get_here
 from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.ref import is_current_task
 from supervisors.words.directives import Stop
 from supervisors.words.errors import CallExit, CallingSelf, CallTimeout, NoProcess
 from supervisors.words.reasons import ExitReason
@@ -17,7 +19,7 @@ def stop_process(process: Process, reason: ExitReason, timeout: float | None) ->
     request = f"a stop with {reason}"
     if process.state == DEAD:
         return failed(NoProcess(process.ref, request, process.reason))
-    if process.node.current is process:
+    if get_here().current is process or (process.busy and is_current_task(process)):
         return failed(CallingSelf(process.ref, request))
     stopped: Future[None] = Future(process.node)
     down = process.node.when_down(process)

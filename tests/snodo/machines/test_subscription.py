@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.machines.subscription import (
@@ -37,12 +37,23 @@ def event(n, id=7):
 
 
 def got(*payloads):
-    return Deliver(
-        [
-            ("notification", METHOD, params(item)) if isinstance(item, int) else item
-            for item in payloads
-        ]
-    )
+    """Events by their number, other payloads as they are."""
+    return Deliver([Numbered(item) if isinstance(item, int) else item for item in payloads])
+
+
+class Numbered:
+    """An event, told by its number."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return other[:2] == ("notification", METHOD) and other[2]["n"] == self.n
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"Numbered({self.n})"
 
 
 class Failing:
@@ -93,6 +104,15 @@ def disconnected(it):
 
 def closed(it):
     return it.closed()
+
+
+def reopened(id):
+    def step(it):
+        it.reopen()
+        it.use_id(id)
+        return []
+
+    return step
 
 
 def due(now):
@@ -271,6 +291,42 @@ CONVERSATIONS = [
         ],
     ),
     (
+        "reopened: what is queued and asked for stays, and the new id counts",
+        False,
+        [
+            (ack, [Opened(FILTER)]),
+            (event(1), []),
+            (reopened(8), []),
+            (event(2), []),
+            (event(2, id=8), []),
+            (lambda it: it.notified(ACKNOWLEDGED, {"notifications": {}}), [Opened({})]),
+            (event(3, id=8), []),
+            (demand(2), [got(1, 3)]),
+        ],
+    ),
+    (
+        "reopened with an acknowledgement that has no filter: the owner is told behind the queue",
+        True,
+        [
+            (ack, [Opened(FILTER)]),
+            (event(1), []),
+            (reopened(8), []),
+            (event(2, id=8), []),
+            (lambda it: it.notified(ACKNOWLEDGED, {}), [Cancel()]),
+            (demand(1), [got(1)]),
+        ],
+    ),
+    (
+        "closed while it reopens",
+        True,
+        [(ack, [Opened(FILTER)]), (reopened(8), []), (closed, [Cancel(), Done()])],
+    ),
+    (
+        "only an open stream can be reopened",
+        True,
+        [(reopened(7), []), (due(10.0), [Failing(-32001, "timeout"), Cancel(), Done()])],
+    ),
+    (
         "the owner closes while it ends: the server has ended it already",
         True,
         [(ack, [Opened(FILTER)]), (event(1), []), (answered({}), []), (closed, [Done()])],
@@ -329,8 +385,9 @@ def test_next_at_is_the_deadline_while_it_opens():
 class Stream(RuleBasedStateMachine):
     """Whatever happens: one answer to the caller, one end to the owner, one end of the machine."""
 
-    @initialize(keep_early=st.booleans())
-    def start(self, keep_early):
+    @initialize(keep_early=st.booleans(), life=st.integers(0, 20))
+    def start(self, keep_early, life):
+        self.life = life
         self.it = subscription(keep_early, max_buffer=2)
         self.deeds, self.sent, self.ended_by_server, self.closed = [], 0, False, False
 
@@ -347,20 +404,24 @@ class Stream(RuleBasedStateMachine):
     def demand(self, n):
         self.deeds += self.it.demanded(n)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule(outcome=st.sampled_from([{}, REFUSED, InputRequired({})]))
     def answer(self, outcome):
         self.ended_by_server = True
         self.deeds += answered(outcome)(self.it)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule(how=st.sampled_from([cancelled, disconnected, lost(EXITED), aborted]))
     def end(self, how):
         self.ended_by_server = True
         self.deeds += how(self.it)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule(now=st.sampled_from([5.0, 10.0]))
     def time(self, now):
         self.deeds += self.it.due(now)
 
+    @precondition(lambda self: self.sent >= self.life)
     @rule()
     def close(self):
         self.closed = True

@@ -10,7 +10,6 @@ from snodo_actors.words.checks import (
     boolean,
     mapping,
     one_of,
-    optional_mapping,
     pairs,
     positive,
     seconds,
@@ -107,8 +106,6 @@ def test_a_mapping_is_copied() -> None:
     taken = mapping("meta", given)
 
     assert (taken, taken is given) == (given, False)
-    assert optional_mapping("meta", None) is None
-    assert optional_mapping("meta", given) == given
 
 
 def test_a_text_is_a_string() -> None:

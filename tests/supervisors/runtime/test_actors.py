@@ -249,8 +249,24 @@ def test_stop_lets_the_actor_handle_what_was_sent_before(node, kind) -> None:
     assert (log, ref.is_alive(), ref.stop(timeout=PATIENCE)) == (list(range(100)), False, False)
 
 
+def test_what_is_sent_behind_a_stop_is_refused(node) -> None:
+    gate = Gate.start()
+    held: Future[str] = Future()
+    first = gate.ask(held, block=False)
+    before = gate.ask("before", block=False)
+    stopped = gate.stop(block=False)
+    behind = [gate.ask(n, block=False) for n in range(3)]
+    held.set("first")
+
+    assert (first.get(timeout=PATIENCE), before.get(timeout=PATIENCE)) == ("first", "before")
+    assert stopped.get(timeout=PATIENCE) is True
+    for late in behind:
+        with pytest.raises(ProcessDead):
+            late.get(timeout=PATIENCE)
+
+
 @BOTH
-def test_what_is_sent_behind_a_stop_is_refused(node, kind) -> None:
+def test_an_actor_that_stops_itself_handles_what_was_sent_before(node, kind) -> None:
     class StopsItself(kind):
         def on_receive(self, message):
             if message == "stop":
@@ -259,13 +275,11 @@ def test_what_is_sent_behind_a_stop_is_refused(node, kind) -> None:
 
     log: list[object] = []
     ref = StopsItself.start(log)
-    ref.tell("stop")
-    late = ref.ask("late", block=False)
-    with pytest.raises(pykka.ActorDeadError):
-        late.get(timeout=PATIENCE)
-    assert supervisors.when_down(ref).get(timeout=PATIENCE).is_normal
+    down = supervisors.when_down(ref)
+    inside(node, lambda: [ref.tell(message) for message in ("stop", "sent before it was handled")])
 
-    assert log == ["stop"]
+    assert down.get(timeout=PATIENCE).is_normal
+    assert log == ["stop", "sent before it was handled"]
 
 
 def test_a_message_for_a_dead_actor_says_why_it_ended(node) -> None:
@@ -285,28 +299,54 @@ def test_a_message_for_a_dead_actor_says_why_it_ended(node) -> None:
         ref.proxy()
 
 
-@pytest.mark.parametrize("how", ["stop", "crash", "kill", "node"])
-def test_every_ask_ends_when_the_actor_does(how) -> None:
-    with supervisors.Node(kill_grace=0.05) as node, silenced():
-        ref = Raises.start() if how == "crash" else Gate.start()
-        held: Future[object] = Future()
-        asks = [] if how == "crash" else [ref.ask(held, block=False)]
-        match how:
-            case "crash":
-                ref.tell(ValueError("oops"))
-            case "stop":
-                held.set("first")
-                ref.stop(block=False)
-            case "kill":
-                supervisors.exit(ref, "kill")
-            case "node":
-                threading.Thread(target=node.stop).start()
-        asks += [ref.ask(n, block=False) for n in range(10)]
+class Busy(Actor):
+    """Awaits in its handler for ever, and says when it does."""
+
+    def __init__(self, begun: threading.Event) -> None:
+        super().__init__()
+        self.begun = begun
+
+    async def on_receive(self, message):
+        self.begun.set()
+        await anyio.sleep_forever()
+
+
+HOWS = [
+    ("kill", lambda ref, node: supervisors.exit(ref, "kill"), "killed"),
+    ("exit", lambda ref, node: supervisors.exit(ref, "boom"), "boom"),
+    ("node", lambda ref, node: node.stop(timeout=PATIENCE), None),
+]
+
+
+@pytest.mark.parametrize(("how", "end", "reason"), HOWS, ids=[row[0] for row in HOWS])
+def test_every_ask_ends_when_the_actor_does_also_the_one_being_handled(
+    backend, how, end, reason
+) -> None:
+    with supervisors.Node(backend=backend, kill_grace=0.05) as node, silenced():
+        begun = threading.Event()
+        ref = Busy.start(begun)
+        asks = [ref.ask(n, block=False) for n in range(10)]
+        assert begun.wait(PATIENCE)
+        end(ref, node)
         outcomes = [outcome(ask) for ask in asks]
 
-    if how == "stop":
-        assert outcomes[0] == "first"
-    assert all(isinstance(found, ProcessDead) or found == "first" for found in outcomes)
+    assert [type(found) for found in outcomes] == [ProcessDead] * 10
+    if reason:
+        assert {found.reason for found in outcomes} == {supervisors.as_reason(reason)}
+
+
+def test_every_ask_ends_when_the_actor_crashes(node) -> None:
+    with silenced():
+        ref = Raises.start()
+        ref.tell(ValueError("oops"))
+        outcomes = []
+        for n in range(10):
+            try:
+                outcomes.append(outcome(ref.ask(n, block=False)))
+            except ProcessDead as error:
+                outcomes.append(error)
+
+    assert [type(found) for found in outcomes] == [ProcessDead] * 10
 
 
 def outcome(future):
@@ -669,8 +709,9 @@ def test_a_busy_actor_does_not_starve_the_others(node) -> None:
     ref.tell("go")
 
     assert other.ask("hi", timeout=PATIENCE) == 1
+    down = supervisors.when_down(ref)
     supervisors.exit(ref, "kill")
-    assert supervisors.when_down(ref).get(timeout=PATIENCE) == supervisors.KILLED
+    assert down.get(timeout=PATIENCE) == supervisors.KILLED
 
 
 def test_an_actor_with_a_long_queue_does_not_starve_the_others(node) -> None:

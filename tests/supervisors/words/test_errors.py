@@ -1,4 +1,4 @@
-"""Every error says what to write instead, can be sent elsewhere, and is what pykka's users catch."""
+"""Every error says what to write instead, can be copied, and is what users of pykka catch."""
 
 from __future__ import annotations
 
