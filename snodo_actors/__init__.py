@@ -1,7 +1,10 @@
 """A client runtime for the Model Context Protocol in which everything that lives is an actor."""
 
 from snodo_actors.client import Client
+from snodo_actors.direct import direct
 from snodo_actors.host import child_spec, client, connect
+from snodo_actors.ports.transport import Transport
+from snodo_actors.server import Server
 from snodo_actors.words.errors import (
     Error,
     InputError,
@@ -22,12 +25,15 @@ __all__ = [
     "Page",
     "ProtocolError",
     "RequestTimeout",
+    "Server",
     "ServerError",
     "Session",
     "Stdio",
+    "Transport",
     "TransportError",
     "__version__",
     "child_spec",
     "client",
     "connect",
+    "direct",
 ]

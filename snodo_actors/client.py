@@ -1,14 +1,14 @@
 """The client: a handle on a connection, and everything a user calls.
 
-Every call returns a future: `await` it in async code, `.get()` it in a thread. A handle works from any
-task and thread and may be shared.
+Every call returns a future: `await` it in async code, `.get()` it in a thread. A handle works from
+any task and thread and may be shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from snodo_actors.actors import flows
 from snodo_actors.actors.connection import close_connection, subscriptions_name
@@ -34,7 +34,7 @@ from snodo_actors.words.types import (
     Page,
     Session,
 )
-from supervisors import NORMAL, Future, Node, Ref, self_, send, spawn
+from supervisors import DynamicSupervisorRef, Future, Node, Ref, self_, send, spawn
 
 WhenDown = Literal["wait", "fail"]
 Result = JSONObject | InputRequired
@@ -66,7 +66,7 @@ class Client:
         *,
         connection: Ref | None = None,
         port: Ref | None = None,
-        subscriptions: Any = None,
+        subscriptions: DynamicSupervisorRef | None = None,
         profile: Profile | None = None,
         name: str | None = None,
         when_down: WhenDown = "wait",
@@ -196,9 +196,9 @@ class Client:
 
         The future has the `Subscription` once the server acknowledged it. The calling process (or
         *owner*) owns it: events come to it as messages once it asks for them, and its end ends the
-        stream. With *resubscribe*, a stream whose server was restarted is opened again, and its owner
-        told `("resubscribed", accepted)`. Options: max_buffer, overflow, timeout (seconds, for the
-        acknowledgement), meta, trace_context.
+        stream. With *resubscribe*, a stream whose server was restarted is opened again, and its
+        owner told `("resubscribed", accepted)`. Options: max_buffer, overflow, timeout (seconds,
+        for the acknowledgement), meta, trace_context.
 
         Raises:
             TypeError: An argument or an option has the wrong type.
@@ -220,19 +220,21 @@ class Client:
             boolean("resubscribe", resubscribe),
             opening,
         )
-        streams = self._subscriptions
-        if streams is None and self._name is not None:
-            streams = self._node.names.get(subscriptions_name(self._name))
-            streams = streams.ref if streams is not None else None
+        streams = self._find_subscriptions()
         if streams is None:
             opening.try_fail(connection_closed("down", delivery="never_sent").named(self.who))
         else:
-            spec = SubscriptionActor.child_spec(listen, restart="temporary")
-            started = streams.start_child(spec)
-            started.add_done_callback(lambda done: _not_started(done, opening))
+            started = streams.start_child(SubscriptionActor.child_spec(listen, restart="temporary"))
+            started.add_done_callback(opening.started)
         return opening.map(
             lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me)
         )
+
+    def _find_subscriptions(self) -> DynamicSupervisorRef | None:
+        if self._subscriptions is not None or self._name is None:
+            return self._subscriptions
+        found = self._node.names.get(subscriptions_name(self._name))
+        return cast("DynamicSupervisorRef", found.ref) if found is not None else None
 
     # ---- the end
 
@@ -250,7 +252,7 @@ class Client:
 
         async def close() -> None:
             try:
-                await close_connection(node, connection)
+                await close_connection(connection)
             finally:
                 closed.try_set(None)
 
@@ -370,18 +372,19 @@ class Client:
         return request
 
 
-def _not_started(started: Any, opening: Opening) -> None:
-    error = started.exception()
-    if error is not None:
-        opening.server_ended(getattr(error, "reason", NORMAL))
-
-
-def _progress(progress: Any, conversation: Conversation | None) -> Any:
+def _progress(
+    progress: Any, conversation: Conversation | None
+) -> Callable[[JSONObject], object] | None:
     if progress is None:
         return None
-    if callable(progress) and conversation is not None:
-        return lambda params: conversation.progress(progress, params)
-    return lambda params: send(progress, ("snodo_progress", params))
+
+    def call(params: JSONObject) -> None:
+        if callable(progress) and conversation is not None:
+            conversation.progress(progress, params)
+        else:
+            send(progress, ("snodo_progress", params))
+
+    return call
 
 
 def _object(name: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from snodo_actors.ports.calls import Flow
 from snodo_actors.client import Client
 from snodo_actors.in_place import open_in_place
 from snodo_actors.machines.negotiation import Negotiation
+from snodo_actors.ports.calls import Flow
 from snodo_actors.ports.transport import Carriage
 from snodo_actors.words.client_options import ClientOptions, allowed_versions
 from snodo_actors.words.errors import Error
@@ -40,8 +40,8 @@ def direct(runtime: Runtime, **options: Any) -> Future[Client]:
     version that the server enables is spoken; the handshake of an initialize-era version is made
     where the future is awaited. The future has the `Client`; it fails with an `Error`.
 
-    Options: protocol, client_capabilities, client_info, input_handlers, max_input_rounds, max_pages,
-    cache, and auth, which the functions of the server see.
+    Options: protocol, client_capabilities, client_info, input_handlers, max_input_rounds,
+    max_pages, cache, and auth, which the functions of the server see.
 
     Raises:
         TypeError: *runtime* is none, or an option has the wrong type.
@@ -67,4 +67,4 @@ def direct(runtime: Runtime, **options: Any) -> Future[Client]:
         return runtime.attach(auth=client.auth)
 
     begin = negotiation.start_direct(runtime.versions)
-    return open_in_place(node, who, client, negotiation, begin, connect)
+    return open_in_place(node, who, client, negotiation=negotiation, deed=begin, connect=connect)

@@ -7,13 +7,14 @@ from typing import Any, Final, Literal
 from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
 from snodo_actors.actors.stdio import Opening
 from snodo_actors.client import Client, WhenDown
+from snodo_actors.in_place import open_custom
 from snodo_actors.words.checks import text
 from snodo_actors.words.client_options import ClientOptions, allowed_versions
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.targets import read_target
-from snodo_actors.words.types import Stdio
+from snodo_actors.words.types import Custom, Stdio
 from supervisors import Backoff, ChildSpec, Future, Node, Ref, current_node, self_, spawn
 
 _STDIO_OPTIONS: Final = frozenset(
@@ -31,16 +32,22 @@ def connect(target: Any, **options: Any) -> Future[Client]:
     connection closes when the calling process (actor, task or thread) ends.
 
     Options for every target, times in seconds: protocol, client_capabilities, client_info, timeout
-    (30.0), probe_timeout (10.0), input_handlers, max_input_rounds, max_pages, cache. For stdio: env,
-    cd, max_line_bytes, max_server_requests, stderr, owner (another process, or a node: then the
-    connection lives until it is closed).
+    (30.0), probe_timeout (10.0), input_handlers, max_input_rounds, max_pages, cache. For stdio:
+    env, cd, max_line_bytes, max_server_requests, stderr, owner (another process, or a node: then
+    the connection lives until it is closed).
+
+    `connect((transport, argument))` uses a `Transport` of your own, which gets the options too; it
+    is opened where the future is awaited.
 
     Raises:
         TypeError: The target or an option has the wrong type.
         ValueError: An option has a wrong value.
     """
     node = current_node()
-    opening = _read_opening(target, options, owned=True)
+    custom = read_target(target)
+    if isinstance(custom, Custom):
+        return open_custom(node, custom, options)
+    opening = _read_opening(custom, options, owned=True)
     opened: Future[Client] = _Opened(node)
     if isinstance(opening, Error):
         opened.try_fail(opening)
@@ -62,7 +69,7 @@ def connect(target: Any, **options: Any) -> Future[Client]:
             profile=refs.profile,
         )
         if not opened.try_set(handle):
-            await close_connection(node, refs.connection)
+            await close_connection(refs.connection)
 
     spawn(open_it, node=node)
     return opened

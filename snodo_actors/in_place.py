@@ -5,20 +5,30 @@ In-process servers and transports of one's own have it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
-from snodo_actors.actors import opening
+from snodo_actors.actors import opening as settling
 from snodo_actors.actors.conversation import Conversation, Flow, UserCode
+from snodo_actors.actors.custom import read_custom
 from snodo_actors.actors.in_place import InPlace, InPlaceConversation
-from snodo_actors.actors.request import Profile
+from snodo_actors.actors.listening import Listening
+from snodo_actors.actors.request import Profile, Request
+from snodo_actors.actors.subscription import Listen, Opening
 from snodo_actors.client import Client
 from snodo_actors.machines import negotiation as talks
 from snodo_actors.ports.calls import carry_out
 from snodo_actors.ports.transport import Carriage
+from snodo_actors.subscription import Subscription
+from snodo_actors.wire.catalog import LISTEN, refusal
+from snodo_actors.words.checks import boolean, mapping
 from snodo_actors.words.client_options import ClientOptions
+from snodo_actors.words.errors import Error
+from snodo_actors.words.listen_options import ListenOptions
 from snodo_actors.words.request_options import NO_OPTIONS, RequestOptions
-from supervisors import Future, Node
+from snodo_actors.words.types import INHERIT, Custom, JSONObject
+from supervisors import Future, Node, Ref, self_
 
 
 class InPlaceClient(Client):
@@ -46,9 +56,54 @@ class InPlaceClient(Client):
         self._closed = True
         return Conversation(self._node, self.who, _nowhere).follow(self._closing())
 
+    def listen(
+        self,
+        notifications: Mapping[str, Any],
+        *,
+        resubscribe: bool = False,
+        owner: Ref | None = None,
+        **options: Any,
+    ) -> Future[Subscription]:
+        """Open a stream of events, as `Client.listen`; there is no restart to resubscribe after.
+
+        Raises:
+            TypeError: An argument or an option has the wrong type.
+            ValueError: An option has a wrong value, or the transport has no `listen`.
+        """
+        read, wanted = ListenOptions(**options), mapping("notifications", notifications)
+        boolean("resubscribe", resubscribe)
+        carriage, profile = self._carriage, self._profile
+        assert profile is not None
+        if carriage.listen is None:
+            raise ValueError(f"{self.who} has no listen(): it opens no streams")
+        me = self_() if owner is None else owner
+        opening = Opening(self._node)
+        opening.actor = None
+        timeout = self._options.timeout if read.timeout is INHERIT else read.timeout
+        listen = Listen(
+            who=self.who,
+            owner=me,
+            port="",
+            notifications=wanted,
+            options=read,
+            timeout=timeout if carriage.is_timed else None,
+            resubscribe=False,
+            opening=opening,
+        )
+        listening = Listening(self._node, listen)
+        refused = refusal(LISTEN, profile.version)
+        if refused is not None:
+            listening.try_fail(refused.named(self.who))
+            return listening
+        return listening.open(
+            carriage,
+            profile,
+            lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me),
+        )
+
     def _closing(self) -> Flow:
         carriage, options, session = self._carriage, self._options, self.session
-        yield UserCode(lambda _: carry_out(opening.close(carriage, options, session)), None)
+        yield UserCode(lambda _: carry_out(settling.close(carriage, options, session)), None)
 
     def _call(self, method: str, params: Mapping[str, Any], options: dict[str, Any]) -> Future[Any]:
         read, conversation = self._converse(options)
@@ -58,23 +113,62 @@ class InPlaceClient(Client):
         read = RequestOptions(**options) if options else NO_OPTIONS
         return read, InPlaceConversation(self._node, self.who, self._in_place.carry)
 
+    def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        options: RequestOptions,
+        conversation: Conversation | None,
+        again: JSONObject | None = None,
+    ) -> Request:
+        request = super()._request(method, params, options, conversation, again)
+        if callable(options.progress) and conversation is not None:
+            request.on_progress = functools.partial(conversation.progress, options.progress)
+        return request
+
 
 def open_in_place(
     node: Node,
     who: str,
     options: ClientOptions,
+    *,
     negotiation: talks.Negotiation,
     deed: talks.Deed,
-    connect: opening.Connect,
+    connect: settling.Connect,
 ) -> Future[Client]:
     """Open a connection where the future is awaited, beginning with *deed*."""
-    settling = opening.Opening(options, negotiation, connect)
+    begun = settling.Opening(options, negotiation, connect)
 
     def flow() -> Flow:
-        carriage, profile = yield UserCode(lambda _: carry_out(settling.settle(deed)), None)
+        carriage, profile = yield UserCode(lambda _: carry_out(begun.settle(deed)), None)
         return InPlaceClient(node, who, options, carriage, profile)
 
     return _Opened(node, who, _nowhere).follow(flow())
+
+
+def open_custom(node: Node, target: Custom, options: dict[str, Any]) -> Future[Client]:
+    """Open a connection over somebody's own transport, where the future is awaited.
+
+    Raises:
+        TypeError: The transport lacks a function, or an option has the wrong type.
+        ValueError: An option has a wrong value.
+    """
+    opening, who = read_custom(target, options), str(target)
+    if isinstance(opening, Error):
+        refused: Future[Client] = Future(node)
+        refused.try_fail(opening.named(who))
+        return refused
+    client = opening.client
+    negotiation = talks.Negotiation(
+        opening.allowed,
+        capabilities=client.capabilities,
+        client_info=client.client_info,
+        can_notify=opening.can_notify,
+    )
+    begin = negotiation.start()
+    return open_in_place(
+        node, who, client, negotiation=negotiation, deed=begin, connect=opening.connect
+    )
 
 
 class _Opened(Conversation):

@@ -16,7 +16,6 @@ from supervisors.runtime.backends import Backend
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node, default_node
-from supervisors.runtime.process import Alias, Monitor
 from supervisors.runtime.processes import (
     SentLater,
     alias,
@@ -61,6 +60,7 @@ from supervisors.runtime.sight import (
     tree,
 )
 from supervisors.runtime.timers import TimerHandle
+from supervisors.runtime.watches import Alias, Monitor
 from supervisors.words.directives import (
     NO_REPLY,
     UNSET,

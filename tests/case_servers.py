@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pykka
 
 import snodo_actors as snodo
 from supervisors import Future, Node
@@ -75,6 +76,12 @@ class Place:
             for index, function in enumerate(functions):
                 group.start_soon(run, index, function)
         return results
+
+    async def give_up(self, future: Any) -> None:
+        """Wait for a future for a moment, and then not any more, as a cancelled task does."""
+        with anyio.move_on_after(0.1) as scope:
+            await future
+        assert scope.cancelled_caught, "there was an outcome"
 
     # ---- what every place has
 
@@ -130,6 +137,13 @@ class Thread(Place):
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  # nothing else runs in this thread
+
+    async def give_up(self, future: Any) -> None:
+        try:
+            future.get(timeout=0.1)
+        except pykka.Timeout:
+            return
+        raise AssertionError("there was an outcome")
 
     async def together(self, *functions: Callable[[], Awaitable[Any]]) -> list[Any]:
         with ThreadPoolExecutor(len(functions)) as pool:

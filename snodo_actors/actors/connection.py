@@ -7,29 +7,32 @@ port, with back-off, for as long as it takes, so a server that stays broken harm
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.actors.stdio import Opening, StdioPort
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from supervisors import (
+    SHUTDOWN,
     AlreadyStarted,
     Backoff,
-    ChildSpec,
     CallExit,
+    ChildSpec,
     DynamicSupervisor,
+    DynamicSupervisorRef,
     ExitReason,
     FailedToStartChild,
     Node,
-    NodeStopped,
     Ref,
     Shutdown,
     StartFailed,
     Supervisor,
+    SupervisorRef,
+    stop,
 )
-from supervisors import Error as ErrorReason
 
 RestartType = Literal["permanent", "transient", "temporary"]
 
@@ -43,7 +46,11 @@ class Connection(Supervisor):
     """The supervisor of one connection."""
 
     def init(
-        self, opening: Opening, restart: RestartType, restart_delay: Backoff | None, name: str | None
+        self,
+        opening: Opening,
+        restart: RestartType,
+        restart_delay: Backoff | None,
+        name: str | None,
     ) -> Any:
         """Start the supervisor of the subscriptions, and the port."""
         port = StdioPort.child_spec(
@@ -83,7 +90,7 @@ class Opened:
 
     connection: Ref
     port: Ref
-    subscriptions: Ref
+    subscriptions: DynamicSupervisorRef
     profile: Profile
 
 
@@ -98,39 +105,39 @@ async def open_connection(node: Node, opening: Opening) -> Opened:
         opening, "temporary", None, None, restart="temporary", type="supervisor"
     )
     try:
-        connection: Ref = await connections.start_child(spec)
+        connection: SupervisorRef = await connections.start_child(spec)
     except StartFailed as failed:
         raise _why(failed.reason).named(opening.who) from None
     try:
-        children = await connection.which_children()  # type: ignore[attr-defined]  # it is a supervisor
+        children = await connection.which_children()
     except CallExit as ended:
         raise _why(ended.reason).named(opening.who) from None
-    port: Ref = children[0].ref
+    port, streams = children[0].ref, children[1].ref
+    if not isinstance(port, Ref) or not isinstance(streams, Ref):
+        raise connection_closed("closed").named(opening.who)  # it has just ended
     ready = Ready(node)
     port.send(ready)
-    return Opened(connection, port, children[1].ref, await ready)
+    return Opened(connection, port, cast("DynamicSupervisorRef", streams), await ready)
 
 
-async def close_connection(node: Node, connection: Ref) -> None:
+async def close_connection(connection: Ref) -> None:
     """Close a connection that `open_connection` opened; harmless when repeated."""
-    connections = await _connections(node)
-    try:
-        await connections.terminate_child(connection)
-    except Exception:  # noqa: BLE001  # it has ended already, one way or another
-        return
+    # Not through its supervisor, which would wait for this one and keep all others waiting.
+    with contextlib.suppress(CallExit):  # it has ended already, one way or another
+        await stop(connection, SHUTDOWN)
 
 
-async def _connections(node: Node) -> Any:
+async def _connections(node: Node) -> DynamicSupervisorRef:
     found = node.names.get(CONNECTIONS)
     if found is not None:
-        return found.ref
+        return cast("DynamicSupervisorRef", found.ref)
     spec = DynamicSupervisor.child_spec(
         id=CONNECTIONS, name=CONNECTIONS, type="supervisor", max_restarts=MANY, max_seconds=1.0
     )
     try:
-        return await node.root.start_child(spec)
+        return cast("DynamicSupervisorRef", await node.root.start_child(spec))
     except AlreadyStarted as started:
-        return started.ref
+        return cast("DynamicSupervisorRef", started.ref)
 
 
 def _why(reason: ExitReason) -> Error:

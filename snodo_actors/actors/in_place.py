@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -54,7 +54,7 @@ class InPlaceConversation(Conversation):
         return self._carry(request)
 
     def progress(self, function: Callable[[JSONObject], Any], params: JSONObject) -> Any:
-        """Call *function* at once; from another thread, let it be called where the call is awaited."""
+        """Call *function* here and now; from another thread, where the call is awaited."""
         if self._thread == threading.get_ident():
             return function(params)
         super().progress(function, params)

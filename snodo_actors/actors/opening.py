@@ -65,15 +65,15 @@ class Opening:
         match deed:
             case talks.Discover():
                 meta = version_meta(STATELESS, client.capabilities, client.client_info)
-                options = {"timeout": client.probe_timeout, "dialect": STATELESS}
-                outcome = yield from self._ask(DISCOVER, {"_meta": meta}, options)
+                probe: dict[str, Any] = {"timeout": client.probe_timeout, "dialect": STATELESS}
+                outcome = yield from self._ask(DISCOVER, {"_meta": meta}, probe)
                 return negotiation.discovered(outcome)
             case talks.Reopen():
                 error = yield from self._reopen()
                 return negotiation.reopened(error)
             case talks.Initialize(params):
                 headers: list[tuple[str, str]] = []
-                options = {
+                options: dict[str, Any] = {
                     "timeout": client.timeout,
                     "dialect": params["protocolVersion"],
                     "on_response_headers": headers.extend,
@@ -132,5 +132,5 @@ def close(carriage: Carriage, client: ClientOptions, session: Session | None) ->
 def _quietly(call: Callable[[], Any]) -> Flow[None]:
     try:
         yield call
-    except Exception:  # a connection that will not close is somebody's to look at, not the caller's
+    except Exception:  # noqa: BLE001  # to close never fails; why it did is for the log
         _log.warning("closing a connection failed", exc_info=True)

@@ -23,6 +23,7 @@ from snodo_actors.words.listen_options import ListenOptions
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.types import Acknowledged, JSONObject
 from supervisors import (
+    NORMAL,
     Backoff,
     Down,
     ExitReason,
@@ -111,6 +112,12 @@ class Opening(Future[Acknowledged]):
         self.try_fail(connection_closed("closed"))
         if self.actor is not None:
             self.actor.send(Close())
+
+    def started(self, start: Future[Any]) -> None:
+        """Fail if the actor of the stream did not start."""
+        error = start.exception()
+        if error is not None:
+            self.server_ended(getattr(error, "reason", NORMAL))
 
     def server_ended(self, reason: ExitReason) -> None:
         """Fail because there is nobody to open it."""

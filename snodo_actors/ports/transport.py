@@ -1,4 +1,4 @@
-"""What a transport of one's own offers: a connection that carries messages, whatever they travel by.
+"""What a transport of one's own offers: a connection that carries messages, by whatever means.
 
 `connect((Transport, init_arg))` uses it: `Transport` is a class, or a module with these functions,
 and what its `connect` returns is the first argument of all others.
@@ -18,7 +18,10 @@ from snodo_actors.words.types import JSONObject
 Deliver: TypeAlias = Callable[[JSONObject], object]
 """Takes the next message of a stream; may be called in any thread."""
 End: TypeAlias = Callable[[Any], Any]
-"""Ends a stream, for the reason it is given; called once, on the node's loop."""
+"""Ends a stream, for the reason it is given; called once for each, on the node's loop.
+
+The reason is `("cancelled", "client")`, or `("disconnected", reason)` where the owner ended.
+"""
 
 
 class Transport(Protocol):
@@ -45,11 +48,11 @@ class Transport(Protocol):
     ) -> Any:
         """Send the request *message* and return the response to it, within *timeout* seconds.
 
-        *dialect* is the protocol version. Where they matter there are more options: `headers` (pairs,
-        of a session), `on_response_headers` (a function of such pairs, lower case, to be called before
-        the return), `on_server_request` (a function of a request that returns the response, or an
-        awaitable), `on_progress` (a function of the params of each progress notification), with it
-        `reset_timeout_on_progress` and `max_total_timeout`; and `tool`, `extension`.
+        *dialect* is the protocol version. Where they matter there are more options: `headers`
+        (pairs, of a session), `on_response_headers` (a function of such pairs, lower case, to be
+        called before the return), `on_server_request` (a function of a request that returns the
+        response, or an awaitable), `on_progress` (a function of the params of each progress
+        notification), with it `reset_timeout_on_progress` and `max_total_timeout`.
         """
         ...
 
@@ -76,6 +79,8 @@ class Carriage:
     delete_session: Callable[..., Any] | None = None
     listen: Callable[..., Any] | None = None
     close: Callable[[], Any] | None = None
+    is_timed: bool = True
+    """Whether the client's timeouts count."""
     odd: Callable[[Any], Error] = malformed_response
     """What a call fails with whose request returned no response."""
 

@@ -3,8 +3,10 @@
 from snodo_actors.server.call import Call
 from snodo_actors.server.content import (
     Block,
+    Completion,
     Contents,
     Message,
+    ToolResult,
     audio,
     contents,
     embedded,
@@ -15,7 +17,6 @@ from snodo_actors.server.content import (
 )
 from snodo_actors.server.errors import JSONRPCError
 from snodo_actors.server.inputs import InputNeeded, ask_form, ask_roots, ask_sampling, ask_url
-from snodo_actors.server.results import Completion, ToolResult
 from snodo_actors.server.runtime import Runtime
 from snodo_actors.server.server import Server
 

@@ -71,7 +71,7 @@ class Call:
     ) -> Awaitable[None]:
         """Tell the client how far it is; *progress* has to rise, else nothing is told.
 
-        The client is told at once; async code may await it, to wait for a client that takes its time.
+        The client is told at once; async code may await it, to wait for a client that is slow.
         """
         rises = self._last is None or progress > self._last
         if self._on_progress is None or self._over or not rises:

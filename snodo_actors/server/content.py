@@ -1,9 +1,10 @@
-"""The blocks and messages that tools, prompts and resources give, as the protocol writes them."""
+"""What tools, prompts, resources and completions give, as the protocol writes it."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from snodo_actors.words.types import JSONObject
@@ -19,6 +20,25 @@ class Message(dict[str, Any]):
 
 class Contents(dict[str, Any]):
     """The contents of one resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool returns that says all itself: content, structured content, whether it failed."""
+
+    content: Sequence[Block] = ()
+    structured: Any = None
+    is_error: bool = False
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a completion returns that knows how many there are."""
+
+    values: Sequence[str]
+    total: int | None = None
+    has_more: bool | None = None
 
 
 def text(text: str, **more: Any) -> Block:

@@ -16,12 +16,12 @@ FORM_ONLY: Final = "2025-06-18"
 """The version that knows no other elicitation than forms, and so no modes."""
 
 
-class InputNeeded(Exception):  # noqa: N818  # it is no failure
+class InputNeeded(Exception):
     """Raise it in a function of a tool, prompt or resource, or return it, to ask for input.
 
-    *requests* are `ask_form(...)` and the like, each by a name of your choice. The function is called
-    again with the answers in `call.input_responses`, by the same names, and with *state* unchanged in
-    `call.request_state`. The client could change the state: do not trust it.
+    *requests* are `ask_form(...)` and the like, each by a name of your choice. The function is
+    called again with the answers in `call.input_responses`, by the same names, and with *state*
+    unchanged in `call.request_state`. The client could change the state: do not trust it.
     """
 
     def __init__(

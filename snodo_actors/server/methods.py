@@ -150,9 +150,9 @@ def complete(question: Question) -> Flow[Answer]:
     ref, argument = _mapping(params, "ref"), _mapping(params, "argument")
     match ref.get("type"):
         case "ref/prompt" as kind:
-            key, known = _text(ref, "name"), offers.prompts.keys()
+            key, known = _text(ref, "name"), set(offers.prompts)
         case "ref/resource" as kind:
-            key, known = _text(ref, "uri"), offers.templates.keys() | offers.resources.keys()
+            key, known = _text(ref, "uri"), {*offers.templates, *offers.resources}
         case kind:
             raise invalid_params(f"Unknown kind of reference: {kind}")
     if key not in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from snodo_actors.server.signature import Signature
 from snodo_actors.server.templates import UriTemplate

@@ -120,13 +120,12 @@ class Peer:
         offers = served.offers()
         if method not in dialect.requests and method not in offers.methods:
             raise unknown_method(method)
-        match method:
-            case "ping":
-                return Answer({})
-            case x if x == DISCOVER:
-                return served.discovered()
-            case x if x == LISTEN:
-                raise JSONRPCError(INVALID_REQUEST, f"{LISTEN} opens a stream, and this is none")
+        if method == "ping":
+            return Answer({})
+        if method == DISCOVER:
+            return served.discovered()
+        if method == LISTEN:
+            raise JSONRPCError(INVALID_REQUEST, f"{LISTEN} opens a stream, and this is none")
         call = Call(
             method,
             dialect.version,

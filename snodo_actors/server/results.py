@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from snodo_actors.server.content import Block, Contents, Message, contents, message, text
+from snodo_actors.server.content import (
+    Block,
+    Completion,
+    Contents,
+    Message,
+    ToolResult,
+    contents,
+    message,
+    text,
+)
 from snodo_actors.server.offers import Tool
 from snodo_actors.server.schemas import to_json
 from snodo_actors.wire import codec
 from snodo_actors.words.types import JSONObject, is_list, is_object
 
 MAX_COMPLETIONS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool returns that says all itself: content, structured content, whether it failed."""
-
-    content: Sequence[Block] = ()
-    structured: Any = None
-    is_error: bool = False
-    meta: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a completion returns that knows how many there are."""
-
-    values: Sequence[str]
-    total: int | None = None
-    has_more: bool | None = None
 
 
 def tool_result(tool: Tool, value: Any) -> JSONObject:
@@ -93,7 +81,7 @@ def completion_result(value: Any) -> JSONObject:
         TypeError: It is no list of strings.
     """
     whole = value if isinstance(value, Completion) else Completion(list(value or ()))
-    values = list(whole.values)
+    values: list[Any] = list(whole.values)
     if not all(isinstance(item, str) for item in values):
         raise TypeError(f"a completion returns strings, not {values!r}")
     total, has_more = whole.total, whole.has_more

@@ -1,4 +1,4 @@
-"""What becomes of a function's wish for input: a result in 2026-07-28, else requests of the server."""
+"""What becomes of a wish for input: a result in 2026-07-28, else requests of the server."""
 
 from __future__ import annotations
 

@@ -54,7 +54,13 @@ class Runtime:
     def attach(self, *, auth: Any = None) -> Carriage:
         """Make the functions that the messages of one client go through."""
         peer = self.connect(auth=auth)
-        return Carriage(peer.request, peer.notify, listen=peer.listen, odd=unexpected_outcome)
+        return Carriage(
+            peer.request,
+            peer.notify,
+            listen=peer.listen,
+            is_timed=False,
+            odd=unexpected_outcome,
+        )
 
 
 def read_versions(versions: Iterable[str] | str | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
-from snodo_actors.words.types import JSONObject
+from snodo_actors.words.types import JSONObject, is_list, is_object
 
 _PLACE = "#/$defs/{name}"
 
@@ -27,10 +27,10 @@ def schema_of(type_: Any) -> JSONObject:
 
 
 def _refers_to(value: Any, name: str) -> bool:
-    if isinstance(value, dict):
-        inner: Any = value.values()
-        return value.get("$ref") == f"#/$defs/{name}" or any(_refers_to(i, name) for i in inner)
-    return isinstance(value, list) and any(_refers_to(item, name) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    if is_object(value):
+        refers = value.get("$ref") == f"#/$defs/{name}"
+        return refers or any(_refers_to(item, name) for item in value.values())
+    return is_list(value) and any(_refers_to(item, name) for item in value)
 
 
 def to_json(value: Any) -> Any:

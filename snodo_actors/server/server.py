@@ -38,9 +38,9 @@ class About(TypedDict, total=False):
 class Server:
     """An MCP server made of functions, plain or async.
 
-    They run where the client's call is awaited. One that has a parameter of the type `Call` gets the
-    call it answers. *about* is what the server says of itself: title, description, websiteUrl, icons.
-    *ttl* (seconds) and *cache_scope* say how long clients may keep lists, and what resources read.
+    They run where the client's call is awaited. One that has a parameter of the type `Call` gets
+    the call it answers. *about* is what the server says of itself: title, description, websiteUrl,
+    icons. *ttl* (seconds) and *cache_scope* say how long clients may keep lists and what they read.
 
     Raises:
         TypeError: An argument has the wrong type.
@@ -100,8 +100,8 @@ class Server:
     ) -> Offer[F]:
         """Offer the decorated function as a tool.
 
-        Its parameters are the arguments, and its hints their schema; with *input_schema* it gets the
-        arguments unchecked, as one dict. What it returns goes out as content: text, blocks
+        Its parameters are the arguments, and its hints their schema; with *input_schema* it gets
+        the arguments unchecked, as one dict. What it returns goes out as content: text, blocks
         (`text`, `image`, ...), a `ToolResult`, or anything with a form in JSON. The latter goes out
         as structured content too if the return type, or *output_schema*, says what it is, and
         *structured* is not false. What it raises goes out as a result that says it is an error.
@@ -133,8 +133,8 @@ class Server:
     ) -> Offer[F]:
         """Offer what the decorated function returns as the resource at *uri*.
 
-        Text and bytes are contents; so are `contents(...)`, one or a list of them; anything else goes
-        out as JSON. None means that there is nothing now.
+        Text and bytes are contents; so are `contents(...)`, one or a list of them; anything else
+        goes out as JSON. None means that there is nothing now.
 
         Raises:
             TypeError: The function takes more than the call.

@@ -10,13 +10,14 @@ from typing import Any, Union, get_type_hints
 import msgspec
 
 from snodo_actors.server.call import Call
-from snodo_actors.server.content import Block, Contents, Message
+from snodo_actors.server.content import Block, ToolResult
 from snodo_actors.server.inputs import InputNeeded
 from snodo_actors.server.schemas import described, schema_of, to_json, without
 from snodo_actors.words.types import InputRequired, JSONObject
 
 _MARKS = (InputNeeded, InputRequired)
-_NO_SCHEMA = (inspect.Signature.empty, None, type(None), Any, object, str, Block, Message, Contents)
+_NO_SCHEMA = (*_MARKS, Any, object, None, type(None), str, Block, list[Block], ToolResult)
+"""Return types that are content only, or say nothing."""
 
 
 class Signature:
@@ -113,7 +114,7 @@ class Signature:
             TypeError: The return type has no form in JSON.
         """
         hint = without(self._hints.get("return", Any), _MARKS)
-        if hint in _NO_SCHEMA or hint in [list[kind] for kind in (Block, Message, Contents)]:
+        if hint in _NO_SCHEMA:
             return None
         try:
             return schema_of(described(hint))
@@ -134,7 +135,7 @@ def _hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
         return get_type_hints(plain, include_extras=True)
     except NameError as error:
         raise TypeError(
-            f"the hints of {what} cannot be read: {error}. Let the types stand at the top of a file."
+            f"the hints of {what} cannot be read: {error}. Let the types stand at the top of a file"
         ) from None
 
 

@@ -61,7 +61,7 @@ def message_fields(
     for mirror in policy.mirrors:
         value = _at(message, mirror.path)
         if isinstance(value, str):
-            field = _mirrored(mirror, value)
+            field = _mirrored(mirror.header, value, mirror.is_encoded)
             if field is None:
                 return bad_header(mirror.header)
             fields.append(field)
@@ -70,11 +70,9 @@ def message_fields(
 
 
 @lru_cache(maxsize=128)  # the same few versions, methods and names, on the way of every request
-def _mirrored(mirror: Mirror, value: str) -> tuple[bytes, bytes] | None:
-    text = encode_value(value) if mirror.is_encoded else value
-    if _UNSAFE.search(text) is not None:
-        return None
-    return mirror.header.lower().encode(), text.encode()
+def _mirrored(header: str, value: str, is_encoded: bool) -> tuple[bytes, bytes] | None:
+    text = encode_value(value) if is_encoded else value
+    return (header.lower().encode(), text.encode()) if is_field_value(text) else None
 
 
 def encode_value(value: str) -> str:
@@ -83,6 +81,11 @@ def encode_value(value: str) -> str:
     if _PLAIN.fullmatch(value) and value.strip() == value and not looks_encoded:
         return value
     return f"{_OPEN}{b64encode(value.encode(errors='surrogatepass')).decode()}{_CLOSE}"
+
+
+def is_field_value(value: str) -> bool:
+    """Tell whether *value*, such as a session id, can be sent without breaking the head."""
+    return _UNSAFE.search(value) is None
 
 
 def is_token(value: Any) -> bool:

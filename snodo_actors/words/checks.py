@@ -8,6 +8,7 @@ write instead.
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
@@ -73,6 +74,14 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(key, str):
             raise TypeError(f"{name} must have strings as keys, not {key!r}")
     return dict(value)
+
+
+def path(name: str, value: Any) -> str:
+    """Accept a string, or a path, which comes back as a string."""
+    plain = os.fsdecode(value) if hasattr(value, "__fspath__") else value
+    if not isinstance(plain, str):
+        raise TypeError(f'{name} must be a string or a path, not {value!r}: write {name}="..."')
+    return plain
 
 
 def text(name: str, value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from supervisors.runtime.actor import Actor
-from supervisors.runtime.process import Ask
+from supervisors.runtime.requests import Ask
 from supervisors.words.reasons import ExitReason
 
 Caller = Ask

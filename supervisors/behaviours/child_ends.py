@@ -9,8 +9,9 @@ from supervisors.behaviours.child_reports import ChildReports
 from supervisors.machines.children import Entry
 from supervisors.machines.restarts import is_expected
 from supervisors.runtime.future import Future
-from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.timers import TimerHandle
 from supervisors.words.reasons import KILL, NOPROC, SHUTDOWN, ExitReason
 from supervisors.words.signals import Exit

@@ -8,8 +8,9 @@ from typing import Any
 from supervisors.behaviours.callbacks import Callbacks
 from supervisors.runtime.actor_process import Work
 from supervisors.runtime.future import Future
-from supervisors.runtime.process import STOPPING, Ask
 from supervisors.runtime.reports import report, wanted
+from supervisors.runtime.requests import Ask
+from supervisors.runtime.states import STOPPING
 from supervisors.runtime.tasks import report_crash
 from supervisors.words.reasons import ExitReason, as_reason
 from supervisors.words.reports import TerminateReport

@@ -18,8 +18,8 @@ from pykka.messages import (
 
 from supervisors.behaviours.endings import Ending, Endings
 from supervisors.runtime.actor_process import System, Work, tell_tracer
-from supervisors.runtime.process import RUNNING, Ask
-from supervisors.runtime.ref import Call, Cast, Told
+from supervisors.runtime.requests import Ask, Call, Cast, Told
+from supervisors.runtime.states import RUNNING
 from supervisors.runtime.tasks import report_crash
 from supervisors.words.directives import UNSET, Directive, Ignore, NoReply, Ok, Reply, Stop
 from supervisors.words.errors import ExitProcess

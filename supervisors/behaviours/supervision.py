@@ -21,8 +21,8 @@ from supervisors.machines.children import (
     Retry,
 )
 from supervisors.runtime.actor_process import Work
-from supervisors.runtime.process import STARTING
 from supervisors.runtime.ref import Ref
+from supervisors.runtime.states import STARTING
 from supervisors.runtime.timers import TimerHandle
 from supervisors.words.directives import Ok, Stop
 from supervisors.words.errors import ExitProcess, SpecError

@@ -8,9 +8,9 @@ from typing import Any, Generic, Literal, TypeVar
 from supervisors.behaviours.task_channel import Channel
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
-from supervisors.runtime.process import Monitor
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
 from supervisors.runtime.timers import TimerHandle
+from supervisors.runtime.watches import Monitor
 from supervisors.words.errors import CallTimeout
 from supervisors.words.reasons import KILL, KILLED, SHUTDOWN, ExitReason
 from supervisors.words.specs import BRUTAL_KILL

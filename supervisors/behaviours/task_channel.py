@@ -13,10 +13,12 @@ from typing import Any
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
-from supervisors.runtime.process import DEAD, Monitor, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.processes import send
 from supervisors.runtime.ref import Ref
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import SpawnedProcess
+from supervisors.runtime.watches import Monitor
 from supervisors.words.errors import CallExit
 from supervisors.words.reasons import KILL, NOPROC, SHUTDOWN, Error, ExitReason
 from supervisors.words.signals import Down

@@ -26,9 +26,10 @@ from supervisors.runtime.actor_process import ActorProcess, BoundedActorProcess,
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
-from supervisors.runtime.process import RUNNING, STOPPING, Ask
-from supervisors.runtime.ref import ActorRef, Call, Cast, Ref, Told
+from supervisors.runtime.ref import ActorRef, Ref
 from supervisors.runtime.reports import publish
+from supervisors.runtime.requests import Ask, Call, Cast, Told
+from supervisors.runtime.states import RUNNING, STOPPING
 from supervisors.runtime.tasks import crash_report
 from supervisors.words.directives import Stop
 from supervisors.words.errors import ExitProcess, SpecError

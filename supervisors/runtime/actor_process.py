@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 from supervisors.machines.mailbox import Bound, Verdict
 from supervisors.runtime.future import Future
 from supervisors.runtime.here import get_here
-from supervisors.runtime.process import DEAD, NEW, STARTING, Ask, Process, refuse
-from supervisors.runtime.ref import Cast, Told, task_processes
+from supervisors.runtime.process import Process
+from supervisors.runtime.ref import task_processes
 from supervisors.runtime.reports import report
+from supervisors.runtime.requests import Ask, Cast, Told, refuse
+from supervisors.runtime.states import DEAD, NEW, STARTING
 from supervisors.words.errors import ProcessDead, StartFailed, StartIgnored
 from supervisors.words.reasons import KILLED, ExitReason
 from supervisors.words.reports import AbandonedReport

@@ -6,8 +6,9 @@ from supervisors.runtime.here import get_here
 from supervisors.runtime.loop import any_current_task
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node, default_node
-from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.ref import task_processes
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import process_of_task
 from supervisors.runtime.threads import process_of_thread
 from supervisors.words.errors import ProcessDead

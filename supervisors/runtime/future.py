@@ -134,8 +134,8 @@ class Future(pykka.Future[T]):
             for callback in callbacks:
                 try:
                     callback(self)
-                except Exception:
-                    _log.exception("a callback of %r failed", self)  # the others still have to know
+                except Exception:  # noqa: BLE001  # the other callbacks still have to know
+                    _log.exception("a callback of %r failed", self)
         return True
 
     def set_get_hook(self, func: Callable[[float | None], T]) -> None:

@@ -17,9 +17,10 @@ from supervisors.runtime.backends import Backend, open_loop, run_loop
 from supervisors.runtime.future import Future
 from supervisors.runtime.here import entered, get_here
 from supervisors.runtime.loop import running_backend
-from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name, ProcessTable
 from supervisors.runtime.shutdown import take_down
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.timers import Timers
 from supervisors.words.errors import NodeStopped, SpecError
 from supervisors.words.reasons import ExitReason

@@ -16,94 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from supervisors.machines.exits import Fate, fate
 from supervisors.runtime.future import Future
-from supervisors.words.errors import MailboxFull, NoProcess, ProcessDead, ReceiveTimeout
+from supervisors.runtime.receiving import Receive
+from supervisors.runtime.states import DEAD, NEW, STATES
+from supervisors.runtime.watches import Monitor
+from supervisors.words.errors import NoProcess, ProcessDead, ReceiveTimeout
 from supervisors.words.reasons import NOPROC, NORMAL, ExitReason
 from supervisors.words.signals import Down, Exit
 
 if TYPE_CHECKING:
     from supervisors.runtime.node import Node
     from supervisors.runtime.ref import Ref
-    from supervisors.runtime.timers import TimerHandle
-
-NEW, STARTING, RUNNING, STOPPING, DEAD = range(5)
-STATES = ("new", "starting", "running", "stopping", "dead")
 
 _ids = itertools.count(1)
 _get_ident = threading.get_ident
-
-
-class Ask(Future[Any]):
-    """A request in a mailbox, and the future of its answer: who handles it replies through it."""
-
-    __slots__ = ("message", "server")
-
-    def __init__(self, server: Process, message: Any) -> None:
-        super().__init__(server.node)
-        self.server = server
-        self.message = message
-
-    def reply(self, value: Any = None) -> bool:
-        """Answer the caller; False if it has an answer already or no longer waits."""
-        return self._settle(1, value)
-
-    def fail(self, exception: BaseException) -> bool:
-        """Refuse: the caller gets *exception* raised; False if it has an answer already."""
-        return self.try_fail(exception)
-
-    def server_ended(self, reason: ExitReason) -> None:
-        """Called when the server ends with this request unanswered."""
-        self.try_fail(
-            ProcessDead(f"{self.server.ref} stopped before handling the message: {reason}", reason)
-        )
-
-
-class Monitor:
-    """One watch of one process over another. Also a send target if it was made with an alias."""
-
-    __slots__ = ("active", "alias", "open", "target", "watcher")
-
-    def __init__(self, watcher: Process, target: Any, alias: str | None) -> None:
-        self.watcher = watcher
-        self.target = target
-        self.active = True
-        self.alias = alias
-        self.open = alias is not None
-
-    def __repr__(self) -> str:
-        return f"<monitor of {self.target}>"
-
-
-class Alias:
-    """A stand-in for a process that can be taken back; what is sent to it then vanishes."""
-
-    __slots__ = ("once", "open", "owner")
-
-    def __init__(self, owner: Process, *, once: bool) -> None:
-        self.owner = owner
-        self.once = once
-        self.open = True
-
-    def __repr__(self) -> str:
-        return f"<alias of {self.owner.ref}>"
-
-
-class Receive(Future[Any]):
-    """A wait for the first message that matches; withdrawn when nobody waits any more."""
-
-    __slots__ = ("match", "owner", "timer")
-
-    def __init__(self, owner: Process, match: Callable[[Any], object] | None) -> None:
-        super().__init__(owner.node)
-        self.owner = owner
-        self.match = match
-        self.timer: TimerHandle | None = None
-
-    def _withdrawn(self) -> None:
-        if self.try_fail(ReceiveTimeout(None)):
-            self.owner.forget_receiver(self)
-        elif self._state == 1:
-            # It had been given a message in the very moment it was cancelled: put it back.
-            self.owner.normal.appendleft(self._value)
 
 
 class Process:
@@ -468,12 +393,3 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
-
-
-def refuse(item: Any, text: str) -> None:
-    """Refuse an item there is no room for: an ask fails, a message raises."""
-    error = MailboxFull(text)
-    if isinstance(item, Ask):
-        item.try_fail(error)
-    else:
-        raise error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from supervisors.runtime.process import DEAD
+from supervisors.runtime.states import DEAD
 from supervisors.words.errors import NameTaken
 
 if TYPE_CHECKING:

@@ -16,11 +16,14 @@ from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node, running_default_node
-from supervisors.runtime.process import DEAD, Alias, Ask, Monitor, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
+from supervisors.runtime.requests import Ask
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.threads import process_of_foreign
 from supervisors.runtime.timers import TimerHandle
+from supervisors.runtime.watches import Alias, Monitor
 from supervisors.words.errors import (
     ExitProcess,
     NoProcess,

@@ -7,7 +7,6 @@ works with pykka's refs works with ours.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
@@ -20,72 +19,20 @@ from pykka.messages import (
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.here import get_here
 from supervisors.runtime.loop import any_current_task
-from supervisors.runtime.process import DEAD, Ask, Process
-from supervisors.words.errors import CallExit, CallingSelf, CallTimeout, NoProcess, ProcessDead
-from supervisors.words.reasons import NORMAL, ExitReason
+from supervisors.runtime.process import Process
+from supervisors.runtime.requests import Ask, Call, Cast, Told
+from supervisors.runtime.states import DEAD
+from supervisors.words.errors import CallingSelf, NoProcess, ProcessDead
+from supervisors.words.reasons import NORMAL
 
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
     from supervisors.runtime.actor_process import ActorProcess
     from supervisors.runtime.node import Node
-    from supervisors.runtime.timers import TimerHandle
 
 A_co = TypeVar("A_co", bound="Actor", covariant=True)
 
 DEFAULT_CALL_TIMEOUT = 5.0
-
-
-class Call(Ask):
-    """A request with a deadline, as of `GenServer.call`.
-
-    The deadline counts from the call; the timer for it is only set when somebody has to wait.
-    """
-
-    __slots__ = ("deadline", "timeout", "timer")
-
-    def __init__(self, server: Process, message: Any, timeout: float | None) -> None:
-        self._state = 0
-        self._callbacks = None
-        self._home = node = server.node
-        self.server = server
-        self.message = message
-        self.timeout = timeout
-        self.deadline = None if timeout is None else node.now() + timeout
-        self.timer: TimerHandle | None = None
-
-    def server_ended(self, reason: ExitReason) -> None:
-        """Called when the server ends with this request unanswered."""
-        self.try_fail(CallExit(reason, self.server.ref, self.message))
-
-    def _give_up(self) -> None:
-        self.try_fail(CallTimeout(self.server.ref, self.message, self.timeout))
-
-    def _suspend(self) -> Generator[Any, Any, None]:
-        self._arm()
-        return super()._suspend()
-
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Call `callback(call)` when there is a reply, or the deadline has passed."""
-        self._arm()
-        super().add_done_callback(callback)
-
-    def _arm(self) -> None:
-        if self.deadline is not None and self.timer is None and not self._state:
-            node = self.server.node
-            self.timer = timer = node.after(self.deadline - node.now(), self._give_up)
-            super().add_done_callback(lambda _call: timer.cancel())
-
-    def _wait(self, timeout: float | None) -> None:
-        if timeout is None and self.deadline is not None and not self.server.node.virtual:
-            super()._wait(max(0.0, self.deadline - self.server.node.now()))
-        else:
-            super()._wait(timeout)
-
-    def _expired(self, timeout: float | None) -> None:
-        if self.deadline is not None and self.server.node.now() >= self.deadline:
-            self._give_up()
-        else:
-            super()._expired(timeout)
 
 
 def _not_found(process: Process) -> ProcessDead:
@@ -179,24 +126,6 @@ def is_current_task(process: Process) -> bool:
     """Whether the task that is running here is the one of *process*."""
     task = any_current_task()
     return task is not None and task_processes.get(task) is process
-
-
-class Cast:
-    """A request in a mailbox that nobody waits for."""
-
-    __slots__ = ("request",)
-
-    def __init__(self, request: Any) -> None:
-        self.request = request
-
-
-class Told:
-    """A message in a mailbox that would be taken for something else without this box."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message: Any) -> None:
-        self.message = message
 
 
 class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-var]  # nobody assigns `actor_class`, which makes pykka's invariant

@@ -6,7 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from supervisors.runtime.process import DEAD, Process
+from supervisors.runtime.process import Process
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.stopping import stop_process
 from supervisors.words.reasons import KILL, SHUTDOWN
 
@@ -19,13 +20,17 @@ _PATIENCE = 5.0
 
 async def take_down(node: Node, root: Process | None) -> None:
     """Stop what nobody supervises, then the tree under *root*, then kill what is left."""
+    from anyio.lowlevel import checkpoint  # noqa: PLC0415  # see _wait_for_end
+
     tops = [p for p in node.processes.values() if _is_top(p) and p is not root]
     for process in reversed(tops):
         if process.restarts_children:
             await _stop(process, math.inf)
     alone = [process for process in tops if process.state != DEAD]
-    for process in reversed(alone):
+    for number, process in enumerate(reversed(alone), 1):
         stop_process(process, SHUTDOWN, None)
+        if not number % 256:
+            await checkpoint()
     until = time.monotonic() + _PATIENCE
     for process in alone:
         await _wait_for_end(process, until - time.monotonic())

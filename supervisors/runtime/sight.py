@@ -12,9 +12,10 @@ from supervisors.runtime.actor_process import ActorProcess, System
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
-from supervisors.runtime.process import DEAD, STATES, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.processes import find_process
 from supervisors.runtime.ref import Ref
+from supervisors.runtime.states import DEAD, STATES
 from supervisors.words.errors import CallTimeout, NoProcess, SpecError
 
 DEFAULT_TIMEOUT = 5.0

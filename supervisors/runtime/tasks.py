@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from supervisors.runtime.process import DEAD, RUNNING, Process
+from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref, task_processes
 from supervisors.runtime.reports import report, wanted
+from supervisors.runtime.states import DEAD, RUNNING
 from supervisors.words.errors import NameTaken
 from supervisors.words.reasons import KILLED, NORMAL, Custom, Error, ExitReason, as_reason
 from supervisors.words.reports import AbandonedReport, CrashReport

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pykka
 
 from supervisors.runtime.here import get_here
-from supervisors.runtime.process import DEAD, RUNNING, Process
-from supervisors.runtime.ref import Cast, Ref
+from supervisors.runtime.process import Process
+from supervisors.runtime.ref import Ref
+from supervisors.runtime.requests import Cast
+from supervisors.runtime.states import DEAD, RUNNING
 from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:

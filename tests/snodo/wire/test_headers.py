@@ -10,6 +10,7 @@ from snodo_actors.wire.headers import (
     authorization_fields,
     encode_fields,
     encode_value,
+    is_field_value,
     is_token,
     message_fields,
     session_fields,
@@ -189,3 +190,11 @@ def test_fields_of_the_caller_and_of_the_session() -> None:
 )
 def test_a_token_can_be_sent(valid, token) -> None:
     assert is_token(token) is valid
+
+
+@pytest.mark.parametrize(
+    ("valid", "value"),
+    [(True, ""), (True, "a b\té"), (False, "a\r"), (False, "\n"), (False, "\0"), (False, "\udfff")],
+)
+def test_a_value_can_be_sent(valid, value) -> None:
+    assert is_field_value(value) is valid

@@ -85,7 +85,7 @@ def test_roots(valid, answer) -> None:
     [
         (True, "file:///"),
         (True, "file://"),
-        (True, "file:///home/a/b.txt"),
+        (True, "file:///some/a/b.txt"),
         (True, "file://host/a"),
         (True, "file://user:pw@host:80/a"),
         (True, "file://[::1]/a"),

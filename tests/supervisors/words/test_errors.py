@@ -42,6 +42,8 @@ from supervisors.words.reasons import (
     SHUTDOWN,
     Custom,
     Error,
+    FailedToStartChild,
+    Shutdown,
     TimedOut,
 )
 from supervisors.words.reasons import (
@@ -185,3 +187,12 @@ class Unspeakable:
 )
 def test_a_request_that_cannot_be_shown_does_not_hide_the_error(make) -> None:
     assert "Unspeakable" in str(make(Unspeakable()))
+
+
+def test_a_failed_start_shows_the_exception_at_the_bottom_of_the_tree() -> None:
+    broken = ValueError("no disk")
+    inner = Shutdown(FailedToStartChild("inner", Error(broken)))
+
+    failed = StartFailed(Shutdown(FailedToStartChild("outer", inner)))
+
+    assert failed.__cause__ is broken

@@ -1,0 +1,38 @@
+"""What one process holds of another: a watch over it, or a name that can be taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from supervisors.runtime.process import Process
+
+
+class Monitor:
+    """One watch of one process over another. Also a send target if it was made with an alias."""
+
+    __slots__ = ("active", "alias", "open", "target", "watcher")
+
+    def __init__(self, watcher: Process, target: Any, alias: str | None) -> None:
+        self.watcher = watcher
+        self.target = target
+        self.active = True
+        self.alias = alias
+        self.open = alias is not None
+
+    def __repr__(self) -> str:
+        return f"<monitor of {self.target}>"
+
+
+class Alias:
+    """A stand-in for a process that can be taken back; what is sent to it then vanishes."""
+
+    __slots__ = ("once", "open", "owner")
+
+    def __init__(self, owner: Process, *, once: bool) -> None:
+        self.owner = owner
+        self.once = once
+        self.open = True
+
+    def __repr__(self) -> str:
+        return f"<alias of {self.owner.ref}>"
