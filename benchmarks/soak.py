@@ -23,11 +23,13 @@ from typing import Any
 
 from soak_parts.callers import Caller, ask_in_task, ask_in_thread
 from soak_parts.checks import Checks
-from soak_parts.leftovers import left_since, running
 from soak_parts.ledger import Gate, Ledger
+from soak_parts.leftovers import left_since, running
+from soak_parts.summary import show, summary
 from soak_parts.tree import NO_LIMIT, Field
 from soak_parts.trouble import Trouble, break_in_task, break_in_thread
 from soak_parts.watchers import Watcher, watch_in_task, watch_in_thread
+
 from supervisors import (
     NORMAL,
     Node,
@@ -77,7 +79,7 @@ class Soak:
             self._see_who_is_stuck()
             await self.checks.run()
             self.gate.is_open = True
-            _show(self.ledger)
+            show(self.ledger)
         self.gate.is_open = False
         self.gate.is_over = True
         await self._take_down(top)
@@ -112,7 +114,7 @@ class Soak:
             if there is not None:
                 task = asyncio.create_task(there(make(f"{what} on another loop"), *rest))
                 self._tasks.append(task)
-            # A thread knows the node that was entered here only if it runs in a copy of this context.
+            # A thread knows the node entered here only if it runs in a copy of this context.
             args = (thread, make(f"{what} in a thread"), *rest)
             run = contextvars.copy_context().run
             self._threads.append(threading.Thread(target=run, args=args, name=what, daemon=True))
@@ -154,20 +156,14 @@ class Soak:
         self._see_who_is_stuck()
 
 
-def _show(ledger: Ledger) -> None:
-    if sys.stderr.isatty():
-        done = sum(n for what, n in ledger.counts.items() if ": " in what)
-        sys.stderr.write(
-            f"\r{ledger.seconds:5.0f} s, {done:,} deeds, {sum(ledger.violations.values())} violations"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", choices=("asyncio", "trio"), default="asyncio")
+    parser.add_argument("--verbose", action="store_true", help="print all counts")
     options = parser.parse_args()
+    said = f"{options.minutes:g} minutes on {options.backend}, seed {options.seed}"
     logging.disable(logging.CRITICAL)
     ledger = Ledger()
 
@@ -188,28 +184,7 @@ def main() -> None:
     unsubscribe()
     for text in left_since(before):
         ledger.violation("left", text)
-    sys.exit(summary(ledger, soak.checks, options))
-
-
-def summary(ledger: Ledger, checks: Checks, options: argparse.Namespace) -> int:
-    """Print what happened; the exit status."""
-    for what, n in sorted(ledger.counts.items()):
-        print(f"{n:>12,}  {what}")
-    for sample in checks.samples:
-        print(f"{sample.resident:>14,} bytes resident {sample.blocks:>10,} blocks")
-    for text in ledger.words:
-        print(text)
-    wrong = sum(ledger.violations.values())
-    asked = sum(
-        n for what, n in ledger.counts.items() if what.split(":")[0] in ("call", "name", "ask")
-    )
-    ended = ledger.counts["report: crash"]
-    print(
-        f"soak: {options.minutes:g} minutes on {options.backend}, seed {options.seed}: {asked:,} requests, "
-        f"{ended:,} crashes, {ledger.counts['monitors']:,} monitors, {ledger.counts['links']:,} links, "
-        f"{ledger.counts['checks']} checks, {wrong} violations {dict(ledger.violations) or ''}"
-    )
-    return 1 if wrong else 0
+    sys.exit(summary(ledger, soak.checks, said, verbose=options.verbose))
 
 
 if __name__ == "__main__":

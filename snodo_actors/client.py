@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
-from snodo_actors.actors import flows
+from snodo_actors.actors import flows, telemetry
 from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
@@ -347,6 +347,8 @@ class Client:
                 request.extra["input_responses"] = again.get("inputResponses")
                 request.extra["request_state"] = again.get("requestState")
             request.on_progress = _progress(options.progress, conversation)
+        if telemetry.handlers:
+            _tell_of(request)
         if self._profile is not None:
             refused = request.prepare(self._profile)
             if refused is not None:
@@ -385,6 +387,37 @@ def _progress(
             send(progress, ("snodo_progress", params))
 
     return call
+
+
+def _tell_of(request: Request) -> None:
+    """Tell the telemetry of a request's start, and of its end when it comes."""
+    carrier: dict[str, str] = {}
+    telemetry.emit(
+        "request.start",
+        who=request.who,
+        method=request.method,
+        params=request.params,
+        id=request.id,
+        carrier=carrier,
+    )
+    if "traceparent" in carrier and request.extra.get("trace_context") is None:
+        names = ("traceparent", "tracestate")
+        request.extra["trace_context"] = {n: carrier[n] for n in names if n in carrier}
+    start = request.node.now()
+
+    def tell(done: Any) -> None:
+        error = done.exception()
+        telemetry.emit(
+            "request.stop",
+            who=request.who,
+            method=request.method,
+            id=request.id,
+            duration=request.node.now() - start,
+            result=done.get() if error is None else None,
+            error=error,
+        )
+
+    request.add_done_callback(tell)
 
 
 def _object(name: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:

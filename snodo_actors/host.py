@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from snodo_actors.actors import telemetry
 from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
 from snodo_actors.actors.stdio import Opening
 from snodo_actors.client import Client, WhenDown
@@ -54,11 +55,15 @@ def connect(target: Any, **options: Any) -> Future[Client]:
         return opened
 
     async def open_it() -> None:
+        start = node.now()
+        telemetry.emit("connect.start", who=opening.who)
         try:
             refs = await open_connection(node, opening)
         except Exception as error:  # noqa: BLE001  # the edge of the process: whoever waits is told
+            _tell_of(opening.who, node.now() - start, None, error)
             opened.try_fail(error)
             return
+        _tell_of(opening.who, node.now() - start, refs.profile.version, None)
         handle = Client(
             node,
             opening.who,
@@ -73,6 +78,10 @@ def connect(target: Any, **options: Any) -> Future[Client]:
 
     spawn(open_it, node=node)
     return opened
+
+
+def _tell_of(who: str, duration: float, version: str | None, error: BaseException | None) -> None:
+    telemetry.emit("connect.stop", who=who, duration=duration, version=version, error=error)
 
 
 class _Opened(Future[Client]):

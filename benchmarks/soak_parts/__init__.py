@@ -1,1 +1,1 @@
-"""The parts of `soak.py`: the tree, those who call, those who watch, those who break, the checks."""
+"""The parts of `soak.py`: the tree, who calls, who watches, who breaks, and the checks."""

@@ -1,4 +1,4 @@
-"""What has to be right while nobody breaks anything: the tree, the names, the registries, memory."""
+"""What has to be right while nobody breaks anything: tree, names, registries, memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actor_cases.measure import resident
+
 from soak_parts.ledger import Ledger
 from soak_parts.tree import POOLS_CHILDREN, Field, pool_child
 from soak_parts.workers import UNIQUE, Plain, Worker

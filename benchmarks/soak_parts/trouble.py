@@ -19,6 +19,7 @@ from supervisors import (
     ChildRunning,
     DynamicSupervisorRef,
     Future,
+    MailboxFull,
     Ref,
     StartError,
     SupervisorRef,
@@ -89,7 +90,11 @@ class Trouble:
                 self._ledger.count(f"resumed again after {type(error).__name__}")
                 self._resume(ref)
 
-        resume(ref).add_done_callback(resumed)
+        try:
+            resume(ref).add_done_callback(resumed)
+        except MailboxFull:
+            self._ledger.violation("cannot resume", f"{ref}: its mailbox is full")
+            exit(ref, "kill")
 
     def failed(self, error: BaseException) -> None:
         """Check the failure of a deed."""

@@ -17,10 +17,12 @@ from pykka.messages import (
 )
 
 from supervisors.behaviours.endings import Ending, Endings
-from supervisors.runtime.actor_process import System, Work, tell_tracer
+from supervisors.runtime.actor_process import Work
 from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.runtime.states import RUNNING
+from supervisors.runtime.system import System
 from supervisors.runtime.tasks import report_crash
+from supervisors.runtime.tracing import tell_tracer
 from supervisors.words.directives import UNSET, Directive, Ignore, NoReply, Ok, Reply, Stop
 from supervisors.words.errors import ExitProcess
 from supervisors.words.reasons import NORMAL, BadReturn, ExitReason, as_reason

@@ -22,7 +22,8 @@ from pykka.messages import (
 )
 
 from supervisors.machines.mailbox import Bound
-from supervisors.runtime.actor_process import ActorProcess, BoundedActorProcess, System, Work
+from supervisors.runtime.actor_process import ActorProcess, Work
+from supervisors.runtime.bounded import BoundedActorProcess
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
@@ -30,6 +31,7 @@ from supervisors.runtime.ref import ActorRef, Ref
 from supervisors.runtime.reports import publish
 from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.runtime.states import RUNNING, STOPPING
+from supervisors.runtime.system import System
 from supervisors.runtime.tasks import crash_report
 from supervisors.words.directives import Stop
 from supervisors.words.errors import ExitProcess, SpecError

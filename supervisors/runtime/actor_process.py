@@ -7,23 +7,19 @@ and only while they wait. Knows when to run what; what a message means is the ac
 
 from __future__ import annotations
 
-import logging
-import threading
-import uuid
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from supervisors.machines.mailbox import Bound, Verdict
 from supervisors.runtime.future import Future
 from supervisors.runtime.here import get_here
-from supervisors.runtime.process import Process
+from supervisors.runtime.pykka_view import PykkaView
 from supervisors.runtime.ref import task_processes
 from supervisors.runtime.reports import report
-from supervisors.runtime.requests import Ask, Cast, Told, refuse
 from supervisors.runtime.states import DEAD, NEW, STARTING
-from supervisors.words.errors import ProcessDead, StartFailed, StartIgnored
+from supervisors.runtime.system import is_system
+from supervisors.runtime.tracing import trace
+from supervisors.words.errors import StartFailed, StartIgnored
 from supervisors.words.reasons import KILLED, ExitReason
 from supervisors.words.reports import AbandonedReport
 
@@ -36,65 +32,14 @@ if TYPE_CHECKING:
 Work = tuple[Coroutine[Any, Any, Any], Any]
 """A coroutine a handler returned, and what it was handling."""
 
-_log = logging.getLogger("supervisors.trace")
-_stopped_lock = threading.Lock()
 
-
-class System:
-    """A request to the kernel of a process, through its mailbox: handled also while suspended."""
-
-    __slots__ = ("deed", "done")
-
-    def __init__(self, node: Node, deed: Callable[[Actor], Any]) -> None:
-        self.deed = deed
-        self.done: Future[Any] = Future(node)
-
-    def server_ended(self, reason: ExitReason) -> None:
-        """Called when the process ends with this request unanswered."""
-        self.done.try_fail(ProcessDead(f"the process ended: {reason}", reason))
-
-
-def is_system(item: Any) -> bool:
-    """Whether *item* is for the kernel."""
-    return item.__class__ is System
-
-
-def trace(process: ActorProcess, item: Any) -> None:
-    """Tell the tracer of *process* what it is about to handle."""
-    match item:
-        case Ask():
-            tell_tracer(process, ("in", "call", item.message))
-        case Cast():
-            tell_tracer(process, ("in", "cast", item.request))
-        case Told():
-            tell_tracer(process, ("in", "info", item.message))
-        case _:
-            tell_tracer(process, ("in", "info", item))
-
-
-def tell_tracer(process: ActorProcess, event: tuple[Any, ...]) -> None:
-    """Call the tracer; one that raises or returns "done" is taken off."""
-    tracer = process.tracer
-    if tracer is None:
-        return
-    try:
-        if tracer(event) != "done":
-            return
-    except Exception:  # noqa: BLE001  # the user's function must not harm the actor it looks at
-        _log.exception("the tracer of %s failed and was taken off", process.ref)
-    process.tracer = None
-    process.look_special()
-
-
-class ActorProcess(Process):
+class ActorProcess(PykkaView):
     """The process of one actor."""
 
     __slots__ = (
         "_begun",
         "_grace",
-        "_stopped",
         "_task",
-        "_urn",
         "_work",
         "ack",
         "actor",
@@ -133,41 +78,11 @@ class ActorProcess(Process):
         self._begun = False
         self._work: Work | None = None
         self._grace: TimerHandle | None = None
-        self._urn: str | None = None
-        self._stopped: threading.Event | None = None
 
     @property
     def restarts_children(self) -> bool:  # type: ignore[override]  # a constant there
         """Whether the actor is a supervisor."""
         return hasattr(self.actor_class, "tree_children")
-
-    # ---- what pykka wants to know
-
-    def urn(self) -> str:
-        """The actor's URN, made when first asked for."""
-        if self._urn is None:
-            self._urn = uuid.uuid4().urn
-        return self._urn
-
-    def stopped_event(self) -> threading.Event:
-        """pykka's `actor_stopped`, made when first asked for."""
-        with _stopped_lock:
-            if self._stopped is None:
-                self._stopped = threading.Event()
-                if self.stopping:
-                    self._stopped.set()
-            return self._stopped
-
-    def mark_stopping(self) -> None:
-        """Take no more messages, as pykka has it."""
-        with _stopped_lock:
-            self.stopping = True
-            if self._stopped is not None:
-                self._stopped.set()
-
-    def empty(self) -> bool:
-        """Whether the mailbox is empty."""
-        return not self.normal
 
     # ---- running
 
@@ -421,61 +336,3 @@ class ActorProcess(Process):
         ack, self.ack = self.ack, None
         if ack is not None:
             ack.try_fail(StartIgnored() if self.ignored else StartFailed(reason))
-
-
-class BoundedActorProcess(ActorProcess):
-    """The process of an actor whose mailbox has a bound."""
-
-    __slots__ = ("_room", "bound", "waiting")
-
-    def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
-        super().__init__(node, actor)
-        self.bound = bound
-        self._room = threading.Condition()
-
-    def put(self, item: Any) -> None:
-        """Put *item* into the mailbox, or do what the bound says if there is no room."""
-        normal = self.normal
-        verdict = self.bound.verdict(len(normal))
-        if verdict is not Verdict.TAKE and self.state != DEAD:
-            full = f"the mailbox of {self.ref} holds its {self.bound.limit} messages"
-            if verdict is Verdict.WAIT:
-                if self.node.thread_id == threading.get_ident():
-                    refuse(item, f"{full}, and its own event loop cannot wait for room")
-                    return
-                with self._room:
-                    self._room.wait_for(
-                        lambda: len(normal) < self.bound.limit or self.state == DEAD
-                    )
-            elif verdict is Verdict.REJECT:
-                refuse(item, full)
-                return
-            elif verdict is Verdict.DROP_NEWEST:
-                self._drop(item, full)
-                return
-            else:
-                with suppress(IndexError):  # it has been taken meanwhile, so there is room
-                    self._drop(normal.popleft(), full)
-        super().put(item)
-
-    @staticmethod
-    def _drop(item: Any, text: str) -> None:
-        if hasattr(item, "server_ended"):
-            refuse(item, f"{text}; this request was dropped")
-
-    def put_signal(self, message: Any) -> None:
-        """Put an `Exit` or a `Down` into the mailbox, full or not."""
-        super().put(message)  # an Exit or a Down is never dropped
-
-    def work(self, budget: int) -> bool:
-        """Handle up to *budget* messages, and let those in who wait for room."""
-        more = super().work(budget)
-        with self._room:
-            self._room.notify_all()
-        return more
-
-    def release(self, reason: ExitReason) -> None:
-        """Let go of the actor, and of those who wait for room."""
-        super().release(reason)
-        with self._room:
-            self._room.notify_all()

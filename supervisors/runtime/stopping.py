@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from supervisors.runtime.actor_process import ActorProcess, System
+from supervisors.runtime.actor_process import ActorProcess
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.here import get_here
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import is_current_task
 from supervisors.runtime.states import DEAD
+from supervisors.runtime.system import System
 from supervisors.words.directives import Stop
 from supervisors.words.errors import CallExit, CallingSelf, CallTimeout, NoProcess
 from supervisors.words.reasons import ExitReason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from case_servers import PLACES, echoes, everywhere, lost, took
@@ -82,6 +83,7 @@ async def test_without_the_modern_version_there_is_no_probe(at, fatal, protocol)
 async def test_an_older_version_that_is_allowed_is_taken(at, old):
     client = await at.get(old.connect(protocol=LEGACY, env={"CASE_PV": "2025-06-18"}))
     assert (client.protocol, client.session.version) == ("2025-06-18", "2025-06-18")
+    await echoes(at, client)
     assert old.received("notifications/initialized")
     await at.get(client.close())
 
@@ -323,6 +325,7 @@ async def test_what_a_server_says_about_itself_may_be_odd(at, server):
 # ---- more of the kind: nobody waits for the connect any more
 
 
+@pytest.mark.parametrize("at", ["asyncio", "trio", "beside", "beside-trio"], indirect=True)
 @pytest.mark.parametrize("env", [{"CASE_PROBE": "silent"}, {"CASE_INIT": "silent"}])
 @everywhere
 async def test_a_connect_nobody_waits_for_leaves_nothing(at, server, env):
@@ -332,14 +335,6 @@ async def test_a_connect_nobody_waits_for_leaves_nothing(at, server, env):
     with took(below=3):
         await at.give_up(connecting)
     await at.until(lambda: not server.processes(), within=5)
-
-
-@everywhere
-async def test_a_connect_that_was_done_when_given_up_leaves_nothing(at, server):
-    connecting = server.connect()
-    await at.until(connecting.done)
-    client = await at.get(connecting)
-    await at.get(client.close())
 
 
 @pytest.mark.parametrize("command", ["no-such-command-at-all", "/nowhere/at/all", "/etc/passwd", "/"])
@@ -356,15 +351,11 @@ async def test_a_command_that_cannot_be_started(at, command):
 @everywhere
 async def test_a_command_that_is_gone_at_the_second_start(at, server, tmp_path):
     """The probe ends the first process, and the reconnect's own error is what is told."""
-    import os
-    import sys
-
     script = tmp_path / "server"
     script.write_text(
         f"#!{sys.executable}\nimport os, sys\nsys.stdin.readline()\nos.unlink(__file__)\nos._exit(1)\n"
     )
     script.chmod(0o755)
-    assert os.access(script, os.X_OK)
     error = await at.error(snodo.connect(("stdio", str(script), [])))
     lost(error, "enoent")
 

@@ -186,7 +186,7 @@ def test_messages_of_a_process_on_another_node_come_before_its_down(backend) -> 
                 watch = monitor(ref)
                 await receive(Down, timeout=PATIENCE)
                 found = [message for message in mailbox() if isinstance(message, int)]
-                if found not in ([0, 1, 2],):
+                if found != [0, 1, 2]:
                     return found
                 for _ in range(3):
                     await receive(int, timeout=PATIENCE)

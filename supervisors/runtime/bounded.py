@@ -1,0 +1,75 @@
+"""A process in which an actor runs whose mailbox has a bound."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from supervisors.machines.mailbox import Bound, Verdict
+from supervisors.runtime.actor_process import ActorProcess
+from supervisors.runtime.requests import refuse
+from supervisors.runtime.states import DEAD
+from supervisors.words.reasons import ExitReason
+
+if TYPE_CHECKING:
+    from supervisors.runtime.actor import Actor
+    from supervisors.runtime.node import Node
+
+
+class BoundedActorProcess(ActorProcess):
+    """The process of an actor whose mailbox has a bound."""
+
+    __slots__ = ("_room", "bound", "waiting")
+
+    def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
+        super().__init__(node, actor)
+        self.bound = bound
+        self._room = threading.Condition()
+
+    def put(self, item: Any) -> None:
+        """Put *item* into the mailbox, or do what the bound says if there is no room."""
+        normal = self.normal
+        verdict = self.bound.verdict(len(normal))
+        if verdict is not Verdict.TAKE and self.state != DEAD:
+            full = f"the mailbox of {self.ref} holds its {self.bound.limit} messages"
+            if verdict is Verdict.WAIT:
+                if self.node.thread_id == threading.get_ident():
+                    refuse(item, f"{full}, and its own event loop cannot wait for room")
+                    return
+                with self._room:
+                    self._room.wait_for(
+                        lambda: len(normal) < self.bound.limit or self.state == DEAD
+                    )
+            elif verdict is Verdict.REJECT:
+                refuse(item, full)
+                return
+            elif verdict is Verdict.DROP_NEWEST:
+                self._drop(item, full)
+                return
+            else:
+                with suppress(IndexError):  # it has been taken meanwhile, so there is room
+                    self._drop(normal.popleft(), full)
+        super().put(item)
+
+    @staticmethod
+    def _drop(item: Any, text: str) -> None:
+        if hasattr(item, "server_ended"):
+            refuse(item, f"{text}; this request was dropped")
+
+    def put_signal(self, message: Any) -> None:
+        """Put an `Exit` or a `Down` into the mailbox, full or not."""
+        super().put(message)  # an Exit or a Down is never dropped
+
+    def work(self, budget: int) -> bool:
+        """Handle up to *budget* messages, and let those in who wait for room."""
+        more = super().work(budget)
+        with self._room:
+            self._room.notify_all()
+        return more
+
+    def release(self, reason: ExitReason) -> None:
+        """Let go of the actor, and of those who wait for room."""
+        super().release(reason)
+        with self._room:
+            self._room.notify_all()

@@ -1,0 +1,60 @@
+"""Messages that will be sent, unless they are cancelled before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from supervisors.runtime.lookup import Dest, find_process
+from supervisors.runtime.node import Node
+from supervisors.runtime.nodes import current_node
+from supervisors.runtime.timers import TimerHandle
+from supervisors.words.errors import SpecError
+from supervisors.words.signals import TimerFired
+
+
+class SentLater:
+    """A message that will be sent. Its identity tells one timer's message from another's."""
+
+    __slots__ = ("_handle", "_node")
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._handle: TimerHandle | None = None
+
+    def left(self) -> float | None:
+        """Seconds until it is sent; None if it was sent or cancelled."""
+        handle = self._handle
+        return max(0.0, handle.due - self._node.now()) if handle and handle.pending else None
+
+
+def send_after(seconds: float, dest: Dest, message: Any) -> SentLater:
+    """Send *message* in *seconds*. A name is looked up then; nothing happens if nobody has it."""
+    return _later(seconds, dest, message, wrapped=False)
+
+
+def start_timer(seconds: float, dest: Dest, message: Any) -> SentLater:
+    """As `send_after`, but what comes is `TimerFired(timer, message)`."""
+    return _later(seconds, dest, message, wrapped=True)
+
+
+def cancel_timer(timer: SentLater) -> float | None:
+    """Cancel a timer: returns the seconds that were left, or None if it was too late."""
+    left = timer.left()
+    handle = timer._handle  # noqa: SLF001  # its own module
+    return left if handle is not None and handle.cancel() else None
+
+
+def _later(seconds: float, dest: Dest, message: Any, *, wrapped: bool) -> SentLater:
+    if isinstance(seconds, bool) or not seconds >= 0:
+        raise SpecError(f"a timer is set in seconds from now, and {seconds!r} is not that")
+    node = current_node()
+    timer = SentLater(node)
+    what = TimerFired(timer, message) if wrapped else message
+
+    def fire() -> None:
+        target = find_process(dest)
+        if target is not None:
+            target.put(what)
+
+    timer._handle = node.after(seconds, fire)  # noqa: SLF001  # its own module
+    return timer
