@@ -17,30 +17,16 @@ from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node, default_node
 from supervisors.runtime.processes import (
-    SentLater,
-    alias,
-    call,
-    cancel_timer,
-    cast,
     demonitor,
     exit,
     exit_self,
     is_alive,
     link,
-    mailbox,
     monitor,
-    receive,
     register,
     self_,
-    send,
-    send_after,
-    spawn,
-    spawn_link,
-    spawn_monitor,
-    start_timer,
     stop,
     trap_exit,
-    unalias,
     unlink,
     unregister,
     when_down,
@@ -48,6 +34,8 @@ from supervisors.runtime.processes import (
 )
 from supervisors.runtime.ref import ActorRef, Ref
 from supervisors.runtime.reports import subscribe_reports
+from supervisors.runtime.send_later import SentLater, cancel_timer, send_after, start_timer
+from supervisors.runtime.sending import alias, call, cast, mailbox, receive, send, unalias
 from supervisors.runtime.sight import (
     ProcessInfo,
     TreeNode,
@@ -59,6 +47,7 @@ from supervisors.runtime.sight import (
     trace,
     tree,
 )
+from supervisors.runtime.spawning import spawn, spawn_link, spawn_monitor
 from supervisors.runtime.timers import TimerHandle
 from supervisors.runtime.watches import Alias, Monitor
 from supervisors.words.directives import (

@@ -15,8 +15,9 @@ from supervisors.runtime.actor import Match, matcher
 from supervisors.runtime.backends import Backend
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
+from supervisors.runtime.lookup import find_process
 from supervisors.runtime.node import Node
-from supervisors.runtime.processes import find_process, when_down
+from supervisors.runtime.processes import when_down
 from supervisors.words.errors import NodeStopped
 from supervisors.words.reasons import ExitReason
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from supervisors.machines.names import Names
 from supervisors.runtime.current import self_process
+from supervisors.runtime.lookup import find_process
 from supervisors.runtime.process import Process
-from supervisors.runtime.processes import find_process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD
 from supervisors.words.errors import NoProcess, SupervisorsError

@@ -15,10 +15,11 @@ from supervisors.behaviours.gen_server import GenServer
 from supervisors.machines.names import Names
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
+from supervisors.runtime.lookup import find_process
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.processes import find_process, send
 from supervisors.runtime.ref import ActorRef, Ref, ServerRef
+from supervisors.runtime.sending import send
 from supervisors.runtime.states import DEAD
 from supervisors.words.errors import NameTaken, NoProcess, NoSuchName, SpecError
 

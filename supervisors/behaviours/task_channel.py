@@ -14,8 +14,8 @@ from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.process import Process
-from supervisors.runtime.processes import send
 from supervisors.runtime.ref import Ref
+from supervisors.runtime.sending import send
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.watches import Monitor

@@ -66,8 +66,6 @@ def stop(dest: Dest, reason: Any = "normal", timeout: float | None = None) -> Fu
     with `CallTimeout` when it takes too long (it goes on stopping), with `CallExit` when it ended
     with another reason.
     """
-    from supervisors.runtime.stopping import stop_process  # noqa: PLC0415  # it stands above this file
-
     process = find_process(dest)
     if process is None:
         return failed(NoProcess(dest, "a stop"))

@@ -10,10 +10,10 @@ from typing import Any
 from supervisors.runtime.actor import Actor
 from supervisors.runtime.actor_process import ActorProcess
 from supervisors.runtime.future import Future, failed
+from supervisors.runtime.lookup import find_process
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import Process
-from supervisors.runtime.processes import find_process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD, STATES
 from supervisors.runtime.system import System
