@@ -14,7 +14,7 @@ from typing import Any
 import pykka
 
 from snodo_actors.actors.request import ended_because
-from snodo_actors.actors.subscription import Close, Demand
+from snodo_actors.actors.streams import Close, Demand
 from snodo_actors.words.checks import positive, seconds
 from snodo_actors.words.failures import timed_out
 from snodo_actors.words.lost import stream_crashed, stream_ended

@@ -1,8 +1,8 @@
 """Misbehaving servers as child processes, and the places a client may talk to them from.
 
 A test of a case is one coroutine that runs in every place: in the loop of a node, in a loop beside
-one, and in a plain thread. It waits with `at.get(future)`, which awaits or blocks as the place does.
-What a server saw is in its file of facts; a test waits for a fact, never for a while.
+one, and in a plain thread. It waits with `at.get(future)`, which awaits or blocks as the place
+does. What a server saw is in its file of facts; a test waits for a fact, never for a while.
 """
 
 from __future__ import annotations

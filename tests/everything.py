@@ -1,4 +1,4 @@
-"""A server in this process that offers something of everything, and what asks it in each version."""
+"""A server in this process that offers something of everything, and what asks it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import anyio
+import anyio.lowlevel
 
 from snodo_actors.server import (
     Block,
@@ -79,7 +80,7 @@ def _tools(server: Server) -> None:
 
     @server.tool()
     async def later(point: Point, colour: Colour = Colour.RED) -> Point:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return Point(point.x + 1, 1.0 if colour is Colour.RED else 2.0)
 
     @server.tool()
@@ -142,7 +143,7 @@ def _tools(server: Server) -> None:
     async def async_steps(count: int, call: Call) -> int:
         for step in range(count):
             await call.progress(step + 1)
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         return count
 
     @server.tool()
@@ -242,7 +243,7 @@ def _prompts(server: Server) -> None:
 
     @server.prompt()
     async def talk(call: Call) -> list[Any]:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return ["hello", message("assistant", "hi"), text(str(call.auth))]
 
     @server.prompt()
@@ -295,7 +296,9 @@ class Asker:
                 capabilities=self.capabilities,
                 clientInfo={"name": "asker", "version": "0"},
             )
-            assert self.peer.notify({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None
+            assert (
+                self.peer.notify({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None
+            )
 
     def send(self, method: str, options: dict[str, Any], **params: Any) -> Any:
         self.id += 1

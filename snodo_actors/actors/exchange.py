@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 from snodo_actors.machines.input_requests import answerable
@@ -58,11 +58,27 @@ class Exchange:
         except BaseException as error:
             self.failure = error
             raise
-        return self._guard(value) if inspect.isawaitable(value) else value
+        return _Guarded(self, value) if inspect.isawaitable(value) else value
 
-    async def _guard(self, value: Any) -> Any:
+
+class _Guarded:
+    """What an async function of the user's returns, with its failure noted."""
+
+    __slots__ = ("_exchange", "_value")
+
+    def __init__(self, exchange: Exchange, value: Awaitable[Any]) -> None:
+        self._exchange = exchange
+        self._value = value
+
+    def __await__(self) -> Generator[Any, Any, Any]:
         try:
-            return await value
+            return (yield from self._value.__await__())
         except BaseException as error:
-            self.failure = error
+            self._exchange.failure = error
             raise
+
+    def close(self) -> None:
+        """Let it be, as it is not waited for."""
+        close = getattr(self._value, "close", None)
+        if close is not None:
+            close()

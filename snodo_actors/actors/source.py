@@ -12,15 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from snodo_actors.actors.request import Profile, Ready
-from snodo_actors.actors.subscription import (
-    Answered,
-    CancelStream,
-    Listen,
-    Lost,
-    Notified,
-    OpenStream,
-    SubscriptionActor,
-)
+from snodo_actors.actors.streams import Answered, CancelStream, Lost, Notified, OpenStream
+from snodo_actors.actors.subscription import Listen, SubscriptionActor
 from snodo_actors.ports.transport import End
 from snodo_actors.wire import codec
 from snodo_actors.words.errors import Error
@@ -67,9 +60,11 @@ class Asked:
     id: int
     message: JSONObject
 
-    def deliver(self, message: JSONObject) -> None:
-        """Take the next message of the stream, in any thread."""
-        if "method" in message:
+    def deliver(self, message: JSONObject | Error) -> None:
+        """Take the next message of the stream, or why it is lost, in any thread."""
+        if isinstance(message, Error):
+            self.subscriber.send(Lost(message, ours=False))
+        elif "method" in message:
             params = message.get("params")
             if is_object(params):
                 self.subscriber.send(Notified(self.id, message["method"], params))

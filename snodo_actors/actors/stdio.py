@@ -1,81 +1,41 @@
-"""The port of one stdio connection: owns the child process, its pipes and who waits for what.
+"""The port of one stdio connection: an actor that owns the server process, from its start to its end.
 
-It receives what the pipes brought and what callers want, asks the machines, and carries out what
-they say. While the version is being settled, requests wait in it, each within its own time.
+It receives what the pipes brought and what callers want, and hands it to the peer that stands for
+the server. While the version is being settled, requests wait in it, each within its own time.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from snodo_actors.actors import telemetry
+from snodo_actors.actors.handlers import Raised, Returned
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
-from snodo_actors.actors.handlers import Handlers, Raised, Returned
-from snodo_actors.actors.subscription import (
-    Answered,
-    Cancelled,
-    CancelStream,
-    Lost,
-    Notified,
-    OpenStream,
-)
+from snodo_actors.actors.stdio_peer import MAX_PENDING, Peer
+from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import negotiation as talks
-from snodo_actors.machines.correlation import (
-    Correlation,
-    Pending,
-    Progressed,
-    ServerAsked,
-    ServerCancelled,
-    StreamAnswered,
-    StreamCancelled,
-    StreamNotified,
-    subscription_id,
-)
-from snodo_actors.machines.deadline import Deadline, Timeouts
-from snodo_actors.machines.input_requests import answerable
-from snodo_actors.machines.server_requests import (
-    Reply,
-    ServerRequests,
-    answers_server_requests,
-)
-from snodo_actors.ports.child import Child
-from snodo_actors.wire import codec, jsonrpc
-from snodo_actors.wire.framing import Flood, Framer, Oversized
-from snodo_actors.wire.ids import next_id
+from snodo_actors.ports.child import Exit
+from snodo_actors.wire import jsonrpc
 from snodo_actors.wire.meta import version_meta
-from snodo_actors.words.errors import Error, TransportError
-from snodo_actors.words.failures import timed_out
-from snodo_actors.words.lost import (
-    connection_closed,
-    line_too_long,
-    not_accepting_input,
-    owner_ended,
-    pipe_failed,
-    server_exited,
-)
 from snodo_actors.words.client_options import ClientOptions
+from snodo_actors.words.errors import Error
+from snodo_actors.words.failures import timed_out
+from snodo_actors.words.lost import connection_closed, owner_ended
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Session, Stdio
-from supervisors import (
-    Down,
-    Error as ErrorReason,
-    ExitReason,
-    Future,
-    GenServer,
-    Ref,
-    Shutdown,
-    Stop,
-    TimerHandle,
-    monitor,
-)
+from supervisors import Down, ExitReason, GenServer, Ref, Shutdown, Stop, TimerHandle
+from supervisors import Error as ErrorReason
+from supervisors import monitor, receive, when_down
 
-MAX_PENDING = 100_000
-"""Requests that may wait for their answers on one connection."""
-MAX_UNSENT_BYTES = 64 * 1024 * 1024
-"""Bytes that may wait for a server that does not read."""
+
+class Starts:
+    """How often the port of one connection was started."""
+
+    count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,73 +48,56 @@ class Opening:
     client: ClientOptions
     stdio: StdioOptions
     owner: Ref | None = None
+    starts: Starts = field(default_factory=Starts)
 
 
-@dataclass(frozen=True, slots=True)
 class _Received:
-    child: Child
-    data: bytes
+    __slots__ = ("data", "peer")
+
+    def __init__(self, peer: Peer, data: bytes) -> None:
+        self.peer = peer
+        self.data = data
 
 
 @dataclass(frozen=True, slots=True)
 class _Exited:
-    child: Child
-    status: int
+    peer: Peer
+    end: Exit
 
 
 @dataclass(frozen=True, slots=True)
-class _InputFailed:
-    child: Child
-    error: OSError
+class _Broke:
+    peer: Peer
+    reason: Any
 
 
 class _Due:
-    """The earliest deadline has come."""
+    __slots__ = ()
 
+
+class _Gone:
     __slots__ = ()
 
 
 _DUE = _Due()
-
-
-class _Step:
-    """Waits for an answer on behalf of the port itself."""
-
-    __slots__ = ("id", "then", "timeouts")
-
-    def __init__(
-        self, id: int, timeouts: Timeouts, then: Callable[[jsonrpc.Outcome], object]
-    ) -> None:
-        self.id = id
-        self.timeouts = timeouts
-        self.then = then
-
-    def answered(self, response: JSONObject) -> None:
-        self.then(jsonrpc.read_response(response))
-
-    def refuse(self, error: Error) -> None:
-        self.then(error)
-
-    def progressed(self, params: JSONObject) -> None:
-        """Nobody asked for progress."""
+_GONE = _Gone()
 
 
 class _Events:
-    """Lets what happens to a child process come as messages."""
+    """Tells the port what happens to the process of a peer."""
 
-    __slots__ = ("_ref",)
+    def __init__(self, port: Ref) -> None:
+        self._port = port
+        self.peer: Peer
 
-    def __init__(self, ref: Ref) -> None:
-        self._ref = ref
+    def received(self, data: bytes) -> None:
+        self._port.send(_Received(self.peer, data))
 
-    def received(self, child: Child, data: bytes) -> None:
-        self._ref.send(_Received(child, data))
+    def exited(self, end: Exit) -> None:
+        self._port.send(_Exited(self.peer, end))
 
-    def exited(self, child: Child, status: int) -> None:
-        self._ref.send(_Exited(child, status))
-
-    def input_failed(self, child: Child, error: OSError) -> None:
-        self._ref.send(_InputFailed(child, error))
+    def broke(self, reason: Any) -> None:
+        self._port.send(_Broke(self.peer, reason))
 
 
 class StdioPort(GenServer):
@@ -163,156 +106,165 @@ class StdioPort(GenServer):
     trap_exit: ClassVar[bool] = True
 
     def init(self, opening: Opening) -> None:
-        """Start the child process and begin to settle the version."""
+        """Start the server and begin to settle the version."""
         self.opening = opening
-        self.who = opening.who
         self.profile: Profile | None = None
         self._waiting: deque[Request] = deque()
         self._ready: list[Ready] = []
+        self._peers: list[Peer] = []
         self._timer: TimerHandle | None = None
         self._timer_at: float | None = None
-        self._retired: list[Future[None]] = []
         self._cause: Error | None = None
         if opening.owner is not None:
             monitor(opening.owner)
+        when_down(self.ref).add_done_callback(self._leave_nothing)
+        client = opening.client
         self._negotiation = talks.Negotiation(
-            opening.allowed,
-            capabilities=opening.client.capabilities,
-            client_info=opening.client.client_info,
+            opening.allowed, capabilities=client.capabilities, client_info=client.client_info
         )
-        self._open()
+        self._peer = self._open()
+        opening.starts.count += 1
+        if opening.starts.count > 1 and telemetry.handlers:
+            telemetry.emit("port.restart", who=opening.who)
         self._negotiate(self._negotiation.start())
         for request in claim(self.ref.name):
             self._take(request)
+        self._set_timer()
 
     def handle_info(self, message: Any) -> Any:
         """Handle what the pipes brought, and what callers want."""
+        peer = self._peer
         match message:
-            case _Received(child, data):
-                child.consumed()
-                if child is self._child:
-                    self._read(data)
             case Request():
                 self._take(message)
-            case OpenStream():
-                self._open_stream(message)
-            case CancelStream(id):
-                if self._correlation.close_stream(id) is not None:
-                    self._write(jsonrpc.cancelled(id, "nobody listens any more"))
-            case Returned(key, value):
-                self._reply(self._server_requests.returned(key, value))
-            case Raised(key, text):
-                self._reply(self._server_requests.raised(key, text))
+            case _Received():
+                message.peer.consumed()
+                if message.peer is peer:
+                    peer.read(message.data)
             case Cancel(request, why):
-                if self._correlation.close(request.id) is not None:
-                    self._write(jsonrpc.cancelled(request.id, why))
+                peer.cancel(request.id, why)
+            case OpenStream():
+                peer.open_stream(message)
+            case CancelStream(id):
+                peer.cancel_stream(id)
+            case Returned(key, value):
+                peer.returned(key, value)
+            case Raised(key, text):
+                peer.raised(key, text)
             case Ready():
                 if self.profile is not None:
                     message.try_set(self.profile)
                 else:
                     self._ready.append(message)
-            case _Exited(child, status):
-                if child is self._child:
-                    self._lost(server_exited(status, child.last_words()))
-            case _InputFailed(child, error):
-                if child is self._child:
-                    self._lost(pipe_failed("epipe" if error.errno == 32 else error))
+            case _Exited(of, end) if of is peer:
+                peer.exited(end)
+            case _Broke(of, reason) if of is peer:
+                peer.broke(reason)
             case _Due():
-                self._expire()
-            case Down(_, _, reason):
-                handler = self._handlers.ended(message)
-                if handler is not None:
-                    key, ended = handler
-                    self._reply(self._server_requests.killed(key, str(ended)))
-                    return None
-                self._cause = owner_ended(str(self.opening.owner), reason)
-                return Stop(Shutdown(self._cause))
+                self._timer = self._timer_at = None
+                peer.expire()
+            case Down():
+                if not peer.handler_ended(message):
+                    return self._owner_ended(message)
             case _:
                 return super().handle_info(message)
+        if self._peer.lost is not None and self._cause is None:
+            self._cause = self._peer.lost.named(self.opening.who)
         if self._cause is not None:
             return Stop(ErrorReason(self._cause))
+        self._set_timer()
         return None
 
     async def terminate(self, reason: ExitReason) -> None:
-        """Tell everybody who waits, then bring the child process to its end."""
-        error = self._cause or (
-            connection_closed("closed") if reason.is_calm else ended_because(reason)
-        )
-        self._refuse_all(error)
+        """Tell everybody who waits, then bring the server to its end; refuse who comes meanwhile."""
+        error = self._cause or ended_because(reason)
+        ours = error.cause == "closed"
+        self._peer.lose(error, ours=ours)
+        for request in self._waiting:
+            request.refuse(error, "never_sent")
+        for ready in self._ready:
+            ready.try_fail(error.again().named(self.opening.who))
         if self._timer is not None:
             self._timer.cancel()
-        self._handlers.stop(self._server_requests.close())
-        self._retired.append(self._child.stop())
-        for gone in self._retired:
-            await gone
+        for peer in self._peers:
+            peer.stop().add_done_callback(lambda _gone: self.ref.send(_GONE))
+        left = len(self._peers)
+        while left:
+            message = await receive()
+            if message is _GONE:
+                left -= 1
+            elif isinstance(message, OpenStream):
+                message.subscriber.send(Lost(error, ours=ours))
+            elif hasattr(message, "server_ended"):
+                message.server_ended(reason)
+
+    def _leave_nothing(self, _down: Any) -> None:
+        for peer in self._peers:
+            peer.kill()  # unless `terminate` has brought it to its end, which it is not always given
 
     def format_status(self) -> Any:
         """What reports show: no environment, no arguments of calls."""
         version = self.profile.version if self.profile is not None else None
-        return {"target": str(self.opening.target), "pid": self._child.pid, "version": version}
+        return {"target": str(self.opening.target), "pid": self._peer.pid, "version": version}
+
+    def _owner_ended(self, down: Down) -> Stop:
+        self._cause = owner_ended(str(self.opening.owner), down.reason)
+        return Stop(Shutdown(self._cause))
 
     # ---- settling the version
 
-    def _open(self) -> None:
-        target, stdio = self.opening.target, self.opening.stdio
-        self._framer = Framer(stdio.max_line_bytes)
-        self._correlation: Correlation[Request | _Step, Ref] = Correlation(MAX_PENDING)
-        client = self.opening.client
-        self._server_requests = ServerRequests(
-            answerable(client.input_handlers, client.capabilities), stdio.max_server_requests
-        )
-        self._handlers = Handlers(self.node, dict(client.input_handlers))
-        self._child = Child(self.node, _Events(self.ref), self.who)
-        self._child.start(target.command, target.args, stdio)
+    def _open(self) -> Peer:
+        opening, events = self.opening, _Events(self.ref)
+        peer = Peer(self.node, events, opening.who, opening.client, opening.stdio)
+        events.peer = peer
+        self._peers.append(peer)
+        peer.start(opening.target)
+        return peer
 
     def _negotiate(self, deed: talks.Deed) -> None:
-        client = self.opening.client
+        client, negotiation = self.opening.client, self._negotiation
         match deed:
             case talks.Discover():
                 params = {"_meta": self._meta(self.opening.allowed[0])}
-                self._ask(
-                    "server/discover",
-                    params,
-                    client.probe_timeout,
-                    lambda outcome: self._negotiate(self._negotiation.discovered(outcome)),
-                )
+                self._ask("server/discover", params, client.probe_timeout, negotiation.discovered)
             case talks.Reopen():
-                self._reopen()
+                self._peer.lose(connection_closed("closed"))
+                self._peer.stop()
+                try:
+                    self._peer = self._open()
+                except Error as error:
+                    self._negotiate(negotiation.reopened(error))
+                else:
+                    self._negotiate(negotiation.reopened())
             case talks.Initialize(params):
-                self._ask(
-                    "initialize",
-                    params,
-                    client.timeout,
-                    lambda outcome: self._negotiate(self._negotiation.initialized(outcome)),
-                )
+                self._ask("initialize", params, client.timeout, negotiation.initialized)
             case talks.NotifyInitialized(session):
-                sent = self._write(jsonrpc.notification("notifications/initialized", {}))
-                error = None if sent else not_accepting_input()
-                self._negotiate(self._negotiation.notified(session, error))
+                # If it takes no more, it is at its end, and whoever waits for us hears why.
+                if self._peer.write(jsonrpc.notification("notifications/initialized", {})):
+                    self._negotiate(negotiation.notified(session))
             case talks.Settled(version, session):
                 self._settled(version, session)
             case talks.Failed(error):
-                self._cause = error.named(self.who)
+                self._cause = error.named(self.opening.who)
 
-    def _reopen(self) -> None:
-        self._retired.append(self._child.stop())
-        self._correlation.close_all(connection_closed("closed"))
-        try:
-            self._open()
-        except Error as error:
-            self._negotiate(self._negotiation.reopened(error))
-        else:
-            self._negotiate(self._negotiation.reopened())
+    def _ask(
+        self,
+        method: str,
+        params: JSONObject,
+        timeout: float | None,
+        next_deed: Callable[[jsonrpc.Outcome], talks.Deed],
+    ) -> None:
+        self._peer.ask(method, params, timeout, lambda outcome: self._negotiate(next_deed(outcome)))
 
     def _settled(self, version: str, session: Session | None) -> None:
-        self.profile = Profile(
-            version, session, self._meta(version), self.opening.client.capabilities
-        )
+        self._peer.version = version
+        capabilities = self.opening.client.capabilities
+        self.profile = Profile(version, session, self._meta(version), capabilities)
         for ready in self._ready:
             ready.try_set(self.profile)
         self._ready.clear()
         while self._waiting:
-            self._send(self._waiting.popleft())
+            self._send(self._waiting.popleft(), self.profile)
 
     def _meta(self, version: str) -> JSONObject:
         client = self.opening.client
@@ -324,7 +276,7 @@ class StdioPort(GenServer):
         if request.done():
             return
         if self.profile is not None:
-            self._send(request)
+            self._send(request, self.profile)
         elif len(self._waiting) >= MAX_PENDING:
             request.refuse(connection_closed(("max_pending", MAX_PENDING), delivery="never_sent"))
         else:
@@ -336,9 +288,8 @@ class StdioPort(GenServer):
                 )
                 request.add_done_callback(lambda _request: timer.cancel())
 
-    def _send(self, request: Request) -> None:
-        profile = self.profile
-        if request.done() or profile is None:
+    def _send(self, request: Request, profile: Profile) -> None:
+        if request.done():
             return
         if request.profile is not profile:
             try:
@@ -349,159 +300,16 @@ class StdioPort(GenServer):
             if refused is not None:
                 request.try_fail(refused)
                 return
-        if self._child.unsent_bytes > MAX_UNSENT_BYTES:
-            request.refuse(
-                TransportError(
-                    -32000,
-                    "the server does not read its input, and too much waits for it",
-                    cause=("max_unsent_bytes", MAX_UNSENT_BYTES),
-                    delivery="never_sent",
-                )
-            )
-            return
-        self._wait_for(request.id, request, request.timeouts, request.line)
-
-    def _ask(
-        self,
-        method: str,
-        params: JSONObject,
-        timeout: float | None,
-        then: Callable[[jsonrpc.Outcome], object],
-    ) -> None:
-        step = _Step(next_id(), Timeouts(timeout), then)
-        line = codec.encode_ascii(jsonrpc.request(step.id, method, params)) + b"\n"
-        self._wait_for(step.id, step, step.timeouts, line)
-
-    def _wait_for(self, id: int, waiter: Request | _Step, timeouts: Timeouts, line: bytes) -> None:
-        if not self._child.write(line):
-            waiter.refuse(not_accepting_input())
-            return
-        progress = getattr(waiter, "on_progress", None) is not None
-        refused = self._correlation.open(
-            id, waiter, Deadline(timeouts, self.node.now()), progress=progress
-        )
-        if refused is not None:
-            waiter.refuse(refused)
-        else:
-            self._set_timer()
-
-    def _write(self, message: JSONObject) -> bool:
-        return self._child.write(codec.encode_ascii(message) + b"\n")
-
-    # ---- answers
-
-    def _read(self, data: bytes) -> None:
-        correlation, now = self._correlation, self.node.now()
-        for framed in self._framer.feed(data):
-            if isinstance(framed, bytes):
-                try:
-                    message = codec.decode(framed)
-                except codec.MalformedJSON:
-                    continue  # the server's chatter; it is not for us to answer
-                if isinstance(message, dict):
-                    deed = correlation.dispatch(message, now)
-                    if type(deed) is Pending:
-                        deed.waiter.answered(message)
-                    elif deed is not None:
-                        self._carry_out(deed, message)
-            elif isinstance(framed, Oversized):
-                pending = correlation.close(framed.id) if framed.id is not None else None
-                if pending is not None:
-                    pending.waiter.refuse(line_too_long(self.opening.stdio.max_line_bytes))
-            elif isinstance(framed, Flood):
-                self._lost(line_too_long(self.opening.stdio.max_line_bytes))
-                return
-            if correlation is not self._correlation:
-                return  # that was the answer that made us start the server anew
-
-    def _carry_out(self, deed: Any, message: JSONObject) -> None:
-        match deed:
-            case Progressed(waiter, params):
-                waiter.progressed(params)
-                self._set_timer()
-            case StreamNotified(subscriber, method, params):
-                id = subscription_id(params)
-                subscriber.send(Notified(id, method, params))
-            case StreamAnswered(subscriber):
-                subscriber.send(Answered(message["id"], message))
-            case StreamCancelled(subscriber):
-                subscriber.send(Cancelled(message["params"]["requestId"]))
-            case ServerAsked(request):
-                self._asked(request)
-            case ServerCancelled(id):
-                self._handlers.stop(self._server_requests.cancelled(id))
-            case _:
-                pass
-
-    def _asked(self, request: JSONObject) -> None:
-        """A request of the server's: answered in the initialize era, where clients answer."""
-        version = self.profile.version if self.profile is not None else None
-        if not answers_server_requests(version):
-            return
-        decided = self._server_requests.asked(request)
-        if isinstance(decided, Reply):
-            self._write(decided.message)
-        else:
-            self._handlers.run(decided.key, decided.kind, decided.params)
-
-    def _reply(self, reply: Reply | None) -> None:
-        if reply is not None:
-            self._write(reply.message)
-
-    def _open_stream(self, message: OpenStream) -> None:
-        refused = self._correlation.open_stream(message.id, message.subscriber)
-        if refused is None and not self._child.write(message.line):
-            self._correlation.close_stream(message.id)
-            refused = not_accepting_input()
-        if refused is not None:
-            message.subscriber.send(Lost(refused, ours=False))
+        self._peer.send(request)
 
     # ---- time
 
     def _set_timer(self) -> None:
         """Let the timer ring for the earliest deadline; a later one rings early and looks again."""
-        at = self._correlation.next_at()
+        at = self._peer.next_at()
         if at is None or (self._timer_at is not None and self._timer_at <= at):
             return
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
         self._timer = self.node.after(at - self.node.now(), self.ref.send, _DUE)
-
-    def _expire(self) -> None:
-        self._timer = self._timer_at = None
-        for pending in self._correlation.take_due(self.node.now()):
-            pending.waiter.refuse(pending.deadline.error())
-            if isinstance(pending.waiter, Request):
-                self._write(jsonrpc.cancelled(pending.id, "the request timed out"))
-        self._set_timer()
-
-    # ---- the end
-
-    def _lost(self, error: Error) -> None:
-        """The server is gone: whoever waits is told, and the port follows, unless it starts anew."""
-        child = self._child
-        waiting, streams = self._correlation.close_all(error)
-        for pending in waiting:
-            pending.waiter.refuse(error.again("unknown"))
-        self._end_streams(streams, error, ours=False)
-        if child is self._child and self._cause is None:
-            self._cause = error.named(self.who)
-
-    def _refuse_all(self, error: Error) -> None:
-        waiting, streams = self._correlation.close_all(error)
-        self._end_streams(streams, error, ours=error.cause == "closed")
-        for pending in waiting:
-            if isinstance(pending.waiter, Request):
-                pending.waiter.refuse(error, "unknown")
-        for request in self._waiting:
-            request.refuse(error, "never_sent")
-        self._waiting.clear()
-        for ready in self._ready:
-            ready.try_fail(error.again().named(self.who))
-        self._ready.clear()
-
-    @staticmethod
-    def _end_streams(streams: list[Ref], error: Error, *, ours: bool) -> None:
-        for subscriber in streams:
-            subscriber.send(Lost(error, ours=ours))

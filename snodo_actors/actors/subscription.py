@@ -11,7 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from snodo_actors.actors import telemetry
 from snodo_actors.actors.request import Profile, Ready, ended_because
+from snodo_actors.actors.streams import (
+    Answered,
+    Cancelled,
+    CancelStream,
+    Close,
+    Demand,
+    Lost,
+    Notified,
+    OpenStream,
+)
 from snodo_actors.machines import subscription as stream
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.wire import codec, jsonrpc
@@ -39,66 +50,6 @@ from supervisors import (
 )
 
 BACK_OFF = Backoff(initial=0.1, maximum=30.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """The owner wants *count* more events."""
-
-    count: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """The owner wants no more."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenStream:
-    """Asks the port to send the listen request *id* and to hand over what comes for it."""
-
-    id: int
-    line: bytes
-    subscriber: Ref
-
-
-@dataclass(frozen=True, slots=True)
-class CancelStream:
-    """Tells the port that nobody listens to the stream *id* any more."""
-
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Notified:
-    """A notification for the stream came."""
-
-    id: int
-    method: str
-    params: JSONObject
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The response that ends the stream came."""
-
-    id: int
-    response: JSONObject
-
-
-@dataclass(frozen=True, slots=True)
-class Cancelled:
-    """The server cancelled the stream."""
-
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The connection is gone; *ours* if we closed it."""
-
-    error: Error
-    ours: bool
 
 
 class Opening(Future[Acknowledged]):
@@ -282,6 +233,8 @@ class SubscriptionActor(GenServer):
                     self.listen.opening.try_fail(error.again().named(self.listen.who))
                 case stream.Deliver(payloads):
                     for payload in payloads:
+                        if payload[0] == "dropped" and telemetry.handlers:
+                            self._tell_dropped(payload[1])
                         owner.send(("snodo_subscription", self.ref, payload))
                 case stream.Cancel():
                     if self._port is not None and self._id:
@@ -289,6 +242,9 @@ class SubscriptionActor(GenServer):
                 case stream.Done():
                     return Stop("normal")
         return NoReply()
+
+    def _tell_dropped(self, count: int) -> None:
+        telemetry.emit("subscription.dropped", who=self.listen.who, ref=self.ref, count=count)
 
     def _set_timer(self) -> None:
         if self._timer is not None:

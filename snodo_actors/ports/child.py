@@ -1,4 +1,4 @@
-"""A child process and its pipes: bytes in and out, stderr kept, its end noticed and brought about.
+"""A child process and its pipes: bytes in and out, its end noticed and brought about.
 
 Knows processes and pipes; knows nothing of lines or JSON. What happens is told to *events*, in the
 thread of the node's loop.
@@ -6,314 +6,199 @@ thread of the node's loop.
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import os
-import shutil
 import signal
 import subprocess
-import sys
-import threading
-from collections import deque
-from collections.abc import Iterable, Mapping
-from typing import IO, Any, Protocol
+import time
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from errno import EPIPE
+from typing import Any, Protocol
 
-from snodo_actors.machines.stderr_tail import StderrTail
 from snodo_actors.machines.stop_ladder import CloseInput, Deed, Finished, Signal, StopLadder
-from snodo_actors.ports.readiness import Watch, watch_readable, watch_writable
-from snodo_actors.words.lost import command_not_found, could_not_start
+from snodo_actors.ports.exits import watch_exit
+from snodo_actors.ports.guard import guard
+from snodo_actors.ports.launch import WINDOWS, end_by, launch, signal_name
+from snodo_actors.ports.reader import PolledReader, Reader
+from snodo_actors.ports.readiness import Watch
+from snodo_actors.ports.stderr import Stderr
+from snodo_actors.ports.threaded import ThreadedReader, ThreadedWriter
+from snodo_actors.ports.writer import PolledWriter, Writer
 from snodo_actors.words.stdio_options import StdioOptions
 from supervisors import Future, Node, TimerHandle
 
-_log = logging.getLogger("snodo_actors.stderr")
-
-READ_BYTES = 1 << 18
-"""The most bytes one read takes."""
 MAX_UNREAD_CHUNKS = 16
 """Chunks that may wait for the actor before the pipe is left full."""
-OUTPUT_GRACE = 0.5
-"""Seconds after the end of the process in which its output may still come to its end."""
+GRACE = 0.5
+"""Seconds in which an end that announced itself may still explain itself by the exit."""
+KILL_WAIT = 0.25
+"""Seconds a process that is killed on the spot may take to be gone, which are microseconds."""
+
+_KILL = signal.SIGTERM if WINDOWS else signal.SIGKILL
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended."""
+
+    status: int
+    """Its exit status; 128 + n when signal n ended it."""
+    signal: str | None
+    """The signal that ended it, with its name."""
 
 
 class Events(Protocol):
     """Who is told what happens to a child process."""
 
-    def received(self, child: Child, data: bytes) -> None: ...
+    def received(self, data: bytes) -> None:
+        """It wrote *data*; `consumed` is to be called once that was dealt with."""
 
-    def exited(self, child: Child, status: int) -> None: ...
+    def exited(self, end: Exit) -> None:
+        """It ended, and all it had written was handed over."""
 
-    def input_failed(self, child: Child, error: OSError) -> None: ...
+    def broke(self, reason: Any) -> None:
+        """It cannot be talked with any more ("epipe", "eof", or an OSError), but lives on."""
 
 
 class Child:
     """One child process, in a process group of its own, so that what it starts ends with it."""
 
-    def __init__(self, node: Node, events: Events, name: str) -> None:
+    def __init__(self, node: Node, events: Events, name: str, options: StdioOptions) -> None:
         self._node = node
         self._events = events
-        self._name = name
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        self._watches: dict[str, Watch] = {}
-        self._unsent: deque[memoryview] = deque()
-        self._unsent_bytes = 0
+        self._input: Writer | None = None
+        self._output: Reader | None = None
+        self._errors: Reader | None = None
+        self._exit_watch: Watch | None = None
+        self._stderr = Stderr(name, options.stderr)
         self._unread_chunks = 0
         self._discarding = False
-        self._status: int | None = None
         self._output_ended = False
+        self._exit: Exit | None = None
         self._reported = False
-        self._stderr = StderrTail()
         self._ladder = StopLadder()
         self._timer: TimerHandle | None = None
         self._gone: Future[None] = Future(node)
 
     # ---- start
 
-    def start(
-        self,
-        command: str,
-        args: Iterable[str],
-        options: StdioOptions,
-    ) -> None:
+    def start(self, command: str, args: Iterable[str]) -> None:
         """Start the process.
 
         Raises:
             TransportError: There is no such executable, or it cannot be started.
         """
-        path = shutil.which(command)
-        if path is None or not os.path.isfile(path):
-            raise command_not_found(command)
-        try:
-            process = subprocess.Popen(
-                [path, *args],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(os.environ, options.env),
-                cwd=options.cd,
-                bufsize=0,
-                **_own_group(),
-            )
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            raise could_not_start(command, error) from error
+        guard.start()
+        process = launch(command, args, self._options)
+        guard.add(process.pid)
         self._process = process
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            os.set_blocking(_fd(pipe), False)
-        self._watches["output"] = watch_readable(self._node, _fd(process.stdout), self._read_output)
-        self._watches["stderr"] = watch_readable(self._node, _fd(process.stderr), self._read_stderr)
-        self._watch_exit(process)
+        node = self._node
+        read, write = (ThreadedReader, ThreadedWriter) if WINDOWS else (PolledReader, PolledWriter)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._input = write(node, process.stdin, self._input_failed)
+        self._output = read(node, process.stdout, self._output_came)
+        if process.stderr is not None:
+            self._errors = read(node, process.stderr, self._stderr.received)
+        self._exit_watch = watch_exit(node, process, self._ended)
 
     @property
     def pid(self) -> int | None:
         """The number of the process, once it was started."""
         return self._process.pid if self._process is not None else None
 
-    @property
-    def status(self) -> int | None:
-        """The exit status, once it has ended; 128 + n when signal n ended it."""
-        return self._status
-
     def last_words(self) -> str:
         """The last lines it wrote to stderr."""
-        return "\n".join(self._stderr.lines())
+        return self._stderr.last_lines()
 
     # ---- bytes out
 
-    def write(self, data: bytes) -> bool:
-        """Send *data* to its stdin, now or when there is room; False if it takes no more."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdin.closed:
-            return False
-        view = memoryview(data)
-        if not self._unsent:
-            try:
-                written = os.write(_fd(process.stdin), view)
-            except BlockingIOError:
-                written = 0
-            except OSError as error:
-                self._input_failed(error)
-                return False
-            if written == len(view):
-                return True
-            view = view[written:]
-            self._watches["input"] = watch_writable(
-                self._node, _fd(process.stdin), self._write_more
-            )
-        self._unsent.append(view)
-        self._unsent_bytes += len(view)
-        return True
+    def write(self, data: bytes, key: Hashable = None) -> bool:
+        """Send *data* to its stdin, now or when there is room; False if it takes no more.
+
+        If it takes no more without being told to stop, the reason comes as an event.
+        """
+        return self._input is not None and self._input.write(data, key)
 
     @property
     def unsent_bytes(self) -> int:
         """How many bytes wait for room in the pipe."""
-        return self._unsent_bytes
+        return 0 if self._input is None else self._input.unsent_bytes
 
-    def _write_more(self) -> None:
-        process = self._process
-        if process is None or process.stdin is None or process.stdin.closed:
-            return
-        try:
-            while self._unsent:
-                view = self._unsent[0]
-                written = os.write(_fd(process.stdin), view)
-                self._unsent_bytes -= written
-                if written < len(view):
-                    self._unsent[0] = view[written:]
-                    return
-                self._unsent.popleft()
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._input_failed(error)
-            return
-        self._stop_watch("input")
+    def unsent(self) -> set[Hashable]:
+        """The keys of what it has not been sent a byte of."""
+        return set() if self._input is None else self._input.unsent()
+
+    def withdraw(self, key: Hashable) -> bool:
+        """Do not send what was given with *key*; False if it has been sent, at least in part."""
+        return self._input is not None and self._input.withdraw(key)
 
     def _input_failed(self, error: OSError) -> None:
-        """Its reader is gone, so it is on its way out; the exit says more, if it comes in time."""
-        self._close_input()
-        self._node.after(OUTPUT_GRACE, self._still_there, error)
-
-    def _still_there(self, error: OSError) -> None:
-        if not self._reported:
-            self._events.input_failed(self, error)
-
-    def _close_input(self) -> None:
-        self._stop_watch("input")
-        self._unsent.clear()
-        self._unsent_bytes = 0
-        if self._process is not None:
-            _close(self._process.stdin)
+        # Its reader is gone, so it is on its way out; the exit says more, if it comes in time.
+        self._node.after(GRACE, self._broke, "epipe" if error.errno == EPIPE else error)
 
     # ---- bytes in
 
-    def _read_output(self) -> None:
-        process = self._process
-        if process is None or process.stdout is None or process.stdout.closed:
-            return
-        try:
-            data = os.read(_fd(process.stdout), READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
+    def _output_came(self, data: bytes) -> None:
         if not data:
             self._output_over()
         elif not self._discarding:
             self._unread_chunks += 1
-            if self._unread_chunks >= MAX_UNREAD_CHUNKS:
-                self._stop_watch("output")
-            self._events.received(self, data)
+            if self._unread_chunks >= MAX_UNREAD_CHUNKS and self._output is not None:
+                self._output.pause()
+            self._events.received(data)
 
     def consumed(self) -> None:
         """Say that one chunk has been dealt with, so that reading may go on."""
         self._unread_chunks -= 1
-        process = self._process
-        if (
-            "output" not in self._watches
-            and not self._output_ended
-            and process is not None
-            and self._unread_chunks < MAX_UNREAD_CHUNKS // 2
-        ):
-            self._watches["output"] = watch_readable(
-                self._node, _fd(process.stdout), self._read_output
-            )
+        if self._unread_chunks == MAX_UNREAD_CHUNKS // 2 and self._output is not None:
+            self._output.resume()
 
     def _output_over(self) -> None:
         self._output_ended = True
-        self._stop_watch("output")
-        if self._process is not None:
-            _close(self._process.stdout)
-        if self._status is not None:
-            self._report_exit()
+        if self._exit is not None:
+            self._report()
         else:
             # Whoever closes its stdout is on its way out; if it is not, it is shown the way.
-            self._node.after(OUTPUT_GRACE, self._silent_for_too_long)
+            self._node.after(GRACE, self._broke, "eof")
 
-    def _silent_for_too_long(self) -> None:
-        if self._status is None:
+    def _broke(self, reason: Any) -> None:
+        if self._exit is None and not self._discarding:
+            self._events.broke(reason)
             self.stop()
-
-    def _read_stderr(self) -> None:
-        process = self._process
-        if process is None or process.stderr is None or process.stderr.closed:
-            return
-        try:
-            data = os.read(_fd(process.stderr), READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        lines = self._stderr.feed(data) if data else self._stderr.finish()
-        if _log.isEnabledFor(logging.INFO):
-            for line in lines:
-                _log.info("%s: %s", self._name, line)
-        if not data:
-            self._stop_watch("stderr")
-            _close(process.stderr)
 
     # ---- its end
 
-    def _watch_exit(self, process: subprocess.Popen[bytes]) -> None:
-        if sys.platform == "linux":
-            try:
-                fd = os.pidfd_open(process.pid)
-            except OSError:
-                fd = -1  # an old kernel, or no descriptor left
-            if fd >= 0:
-                watch = watch_readable(self._node, fd, self._reap)
-
-                def stop() -> None:
-                    watch.stop()
-                    os.close(fd)
-
-                self._watches["exit"] = Watch(stop)
-                return
-
-        def wait() -> None:
-            if hasattr(os, "waitid"):
-                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            else:
-                process.wait()
-            with contextlib.suppress(RuntimeError):  # the node has stopped meanwhile
-                self._node.post(self._reap)
-
-        threading.Thread(target=wait, name=f"wait for {process.pid}", daemon=True).start()
-
-    def _reap(self) -> None:
+    def _ended(self) -> None:
         process = self._process
-        if process is None or self._status is not None:
+        if process is None or self._exit is not None:
             return
-        # Before it is reaped its number cannot belong to anybody else.
-        self._kill_group()
+        # As long as it is not reaped, its number cannot be anybody else's.
+        if not WINDOWS:
+            end_by(process, _KILL)  # what it has left behind
+        guard.remove(process.pid)
         status = process.poll()
         if status is None:
             return
-        self._status = status if status >= 0 else 128 - status
-        self._stop_watch("exit")
-        self._close_input()
-        self._read_stderr()
-        if self._output_ended:
-            self._report_exit()
+        self._exit = Exit(status, None) if status >= 0 else Exit(128 - status, signal_name(-status))
+        if self._exit_watch is not None:
+            self._exit_watch.stop()
+        ends = [end for end in (self._errors, self._output) if end is not None]
+        if all([end.drain() for end in ends]):
+            self._report()
         else:
-            self._node.after(OUTPUT_GRACE, self._report_exit)
+            self._node.after(GRACE, self._report)
 
-    def _report_exit(self) -> None:
+    def _report(self) -> None:
         """Say that it has ended, once what it wrote has been read."""
-        if self._reported or self._status is None:
+        if self._reported or self._exit is None:
             return
         self._reported = True
-        self._read_stderr()
         if self._timer is not None:
             self._timer.cancel()
         self._carry_out(self._ladder.exited())
-        self._events.exited(self, self._status)
-
-    def _release(self) -> None:
-        for name in tuple(self._watches):
-            self._stop_watch(name)
-        process = self._process
-        if process is not None:
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                _close(pipe)
+        self._events.exited(self._exit)
 
     def stop(self) -> Future[None]:
         """Bring it to its end: end of input, then SIGTERM, then SIGKILL, each after a grace.
@@ -324,22 +209,35 @@ class Child:
         if self._process is None:
             self._gone.try_set(None)
         elif not self._gone.done():
-            if "output" not in self._watches and not self._output_ended:
-                self._unread_chunks = 0
-                self._watches["output"] = watch_readable(
-                    self._node, _fd(self._process.stdout), self._read_output
-                )
+            if self._output is not None:
+                self._output.resume()  # it may be blocked in a write
             self._carry_out(self._ladder.start(self._node.now()))
         return self._gone
+
+    def kill(self) -> None:
+        """End it here and now, as there is no time left for anything else."""
+        process = self._process
+        if process is None or self._gone.done():
+            return
+        self._discarding = True
+        if self._exit is None:
+            end_by(process, _KILL)
+            until = time.monotonic() + KILL_WAIT
+            while self._exit is None and time.monotonic() < until:
+                time.sleep(0.0005)
+                self._ended()
+        self._carry_out(self._ladder.exited())
 
     def _carry_out(self, deed: Deed | None) -> None:
         match deed:
             case None:
                 return
             case CloseInput():
-                self._close_input()
+                if self._input is not None:
+                    self._input.close()
             case Signal(name):
-                self._signal(getattr(signal, name, signal.SIGTERM))
+                if self._process is not None and self._exit is None:
+                    end_by(self._process, getattr(signal, name, _KILL))
             case Finished():
                 self._release()
                 self._gone.try_set(None)
@@ -351,49 +249,8 @@ class Child:
     def _next_step(self) -> None:
         self._carry_out(self._ladder.due(self._node.now()))
 
-    def _signal(self, number: int) -> None:
-        process = self._process
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                process.terminate()
-            else:
-                os.killpg(process.pid, number)
-
-    def _kill_group(self) -> None:
-        """End what the process has started and left behind."""
-        if sys.platform != "win32":
-            self._signal(signal.SIGKILL)
-
-    def _stop_watch(self, name: str) -> None:
-        watch = self._watches.pop(name, None)
-        if watch is not None:
-            watch.stop()
-
-
-def _environment(inherited: Mapping[str, str], changes: Any) -> dict[str, str]:
-    env = dict(inherited)
-    for name, value in changes:  # pairs, once the options are checked
-        if value is None:
-            env.pop(name, None)
-        else:
-            env[name] = value
-    return env
-
-
-def _own_group() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
-def _fd(pipe: IO[bytes] | None) -> int:
-    assert pipe is not None
-    return pipe.fileno()
-
-
-def _close(pipe: IO[bytes] | None) -> None:
-    if pipe is not None:
-        with contextlib.suppress(OSError):
-            pipe.close()
+    def _release(self) -> None:
+        """Close the pipes. One that not even force could end is still watched, and reaped."""
+        for end in (self._input, self._output, self._errors):
+            if end is not None:
+                end.close()

@@ -1,11 +1,13 @@
 """When a file descriptor can be read or written, on the loop of a node.
 
-Callbacks run in the thread of the loop and must not raise.
+Callbacks run in the thread of the loop and must not raise. Not for Windows, where no loop watches
+pipes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -31,40 +33,47 @@ def watch_readable(node: Node, fd: int, callback: Callable[[], object]) -> Watch
     """Call *callback* whenever *fd* can be read, or is at its end."""
     if node.loop.backend == "asyncio":
         loop = asyncio.get_running_loop()
-        loop.add_reader(fd, callback)
+        # In a context of its own: the one that is current belongs to whoever caused this.
+        contextvars.Context().run(loop.add_reader, fd, callback)
         return Watch(lambda: loop.remove_reader(fd))
     import trio  # noqa: PLC0415  # an optional dependency
 
-    return _watch_on_trio(node, lambda: trio.lowlevel.wait_readable(fd), fd, callback)
+    return _watch_on_trio(node, trio.lowlevel.wait_readable, fd, callback)
 
 
 def watch_writable(node: Node, fd: int, callback: Callable[[], object]) -> Watch:
     """Call *callback* whenever *fd* can be written, or its reader is gone."""
     if node.loop.backend == "asyncio":
         loop = asyncio.get_running_loop()
-        loop.add_writer(fd, callback)
+        contextvars.Context().run(loop.add_writer, fd, callback)
         return Watch(lambda: loop.remove_writer(fd))
     import trio  # noqa: PLC0415  # an optional dependency
 
-    return _watch_on_trio(node, lambda: trio.lowlevel.wait_writable(fd), fd, callback)
+    return _watch_on_trio(node, trio.lowlevel.wait_writable, fd, callback)
 
 
 def _watch_on_trio(
-    node: Node, ready: Callable[[], Awaitable[Any]], fd: int, callback: Callable[[], object]
+    node: Node, ready: Callable[[int], Awaitable[Any]], fd: int, callback: Callable[[], object]
 ) -> Watch:
+    import trio  # noqa: PLC0415  # an optional dependency
+
     watching = True
 
     async def run() -> None:
         while watching:
-            await ready()
+            try:
+                await ready(fd)
+            except trio.ClosedResourceError:
+                return
             if watching:
                 callback()
 
-    task = node.spawn_task(run(), f"descriptor {fd}")
+    node.spawn_task(run(), f"descriptor {fd}")
 
     def stop() -> None:
         nonlocal watching
         watching = False
-        task.cancel()
+        # Not cancelled: that takes a turn, in which the number may belong to another pipe already.
+        trio.lowlevel.notify_closing(fd)
 
     return Watch(stop)

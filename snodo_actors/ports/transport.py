@@ -15,8 +15,8 @@ from snodo_actors.words.errors import Error
 from snodo_actors.words.failures import malformed_response
 from snodo_actors.words.types import JSONObject
 
-Deliver: TypeAlias = Callable[[JSONObject], object]
-"""Takes the next message of a stream; may be called in any thread."""
+Deliver: TypeAlias = Callable[[JSONObject | Error], object]
+"""Takes the next message of a stream, or the error that ends it; may be called in any thread."""
 End: TypeAlias = Callable[[Any], Any]
 """Ends a stream, for the reason it is given; called once for each, on the node's loop.
 

@@ -63,7 +63,7 @@ class Call:
         self.request_state = request_state
         self._on_progress = on_progress if "progressToken" in self.meta else None
         self._last: float | None = None
-        self._untold: list[_Telling] = []
+        self._untold: list[Telling] = []
         self._over = False
 
     def progress(
@@ -85,7 +85,7 @@ class Call:
         value = self._on_progress(params)
         if not inspect.isawaitable(value):
             return _TOLD
-        telling = _Telling(value)
+        telling = Telling(value)
         self._untold.append(telling)
         return telling
 
@@ -103,7 +103,7 @@ class Call:
         if missing:
             raise missing_capability(missing, is_stateless=is_stateless(self.version))
 
-    def end(self) -> list[Awaitable[None]]:
+    def end(self) -> list[Telling]:
         """Let there be no more progress; what was told and not waited for is returned."""
         self._over = True
         untold, self._untold = self._untold, []
@@ -118,7 +118,7 @@ def _covers(own: Any, wanted: Any) -> bool:
     )
 
 
-class _Telling:
+class Telling:
     """A client that is being told of progress; it is waited for once."""
 
     __slots__ = ("_value", "begun")
@@ -132,5 +132,12 @@ class _Telling:
             self.begun = True
             yield from self._value.__await__()
 
+    def close(self) -> None:
+        """Let it be, as nobody waits for it."""
+        close = getattr(self._value, "close", None)
+        if close is not None and not self.begun:
+            self.begun = True
+            close()
 
-_TOLD = _Telling(None)
+
+_TOLD = Telling(None)

@@ -143,6 +143,10 @@ class Peer:
         except Exception:
             yield from _tell_rest(call)
             raise
+        except BaseException:
+            for telling in call.end():
+                telling.close()
+            raise
         yield from _tell_rest(call)
         return found
 
@@ -183,8 +187,13 @@ class Peer:
 
 def _tell_rest(call: Call) -> Flow[None]:
     """Wait until the client has been told of all progress."""
-    for telling in call.end():
-        yield functools.partial(_itself, telling)
+    rest = call.end()
+    try:
+        for telling in rest:
+            yield functools.partial(_itself, telling)
+    finally:
+        for telling in rest:
+            telling.close()
 
 
 def _itself(value: Any) -> Any:

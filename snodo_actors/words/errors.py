@@ -94,7 +94,8 @@ class Error(Exception):
     def __str__(self) -> str:
         notes = [note for note in (_ADVICE.get(self.delivery),) if note is not None]
         notes.append(f"code {self.code}")
-        text = f"{self.message} ({'; '.join(notes)})"
+        head, newline, rest = self.message.partition("\n")
+        text = f"{head} ({'; '.join(notes)}){newline}{rest}"
         return text if self.who is None else f"{self.who}: {text}"
 
     def __repr__(self) -> str:

@@ -30,13 +30,15 @@ def could_not_start(command: str, reason: BaseException) -> TransportError:
 
 
 def server_exited(
-    status: int, stderr: str = "", *, delivery: Delivery = "unknown"
+    status: int, stderr: str = "", *, signal: str | None = None, delivery: Delivery = "unknown"
 ) -> TransportError:
-    """The server process ended; *stderr* is the end of what it wrote there."""
-    said = f"; it last said on stderr:\n{stderr.rstrip()}\n" if stderr.strip() else ""
-    return _lost(
-        f"the server process exited with status {status}{said}", ("exit_status", status), delivery
-    )
+    """The server process ended; *stderr* is the end of what it wrote there.
+
+    *signal* is the number and the name of the signal that ended it.
+    """
+    how = f"exited with status {status}" if signal is None else f"was killed by signal {signal}"
+    said = f"\nlast lines of its stderr:\n{stderr.rstrip()}" if stderr.strip() else ""
+    return _lost(f"the server process {how}{said}", ("exit_status", status), delivery)
 
 
 def pipe_failed(reason: Any, *, delivery: Delivery = "unknown") -> TransportError:

@@ -31,6 +31,14 @@ class Ending:
         self.asked = asked
         self.reply = reply
 
+    def server_ended(self, reason: ExitReason) -> None:
+        """Called when the server is killed meanwhile."""
+        asked = self.asked
+        if isinstance(asked, Ask):
+            asked.server_ended(reason)
+        elif asked is not None:
+            asked.try_set(self.reply)
+
 
 class Endings(Callbacks):
     """The part of a server that ends it."""

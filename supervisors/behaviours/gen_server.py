@@ -19,8 +19,8 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import ActorRef, ServerRef
 from supervisors.words.directives import UNSET
-from supervisors.words.errors import AlreadyStarted, NameTaken, StartFailed
-from supervisors.words.reasons import KILL, NORMAL, TimedOut
+from supervisors.words.errors import AlreadyStarted, NameTaken, StartFailed, SupervisorsError
+from supervisors.words.reasons import KILL, NORMAL, Error, TimedOut
 from supervisors.words.specs import Backoff, ChildSpec, ChildType, RestartType, ShutdownTime
 
 
@@ -157,6 +157,12 @@ def _begin(
         process.die(NORMAL)
         if ack is not None:
             ack.try_fail(AlreadyStarted(error.ref))
+        return
+    except SupervisorsError as error:  # the node, or the registry it was to be named in, is gone
+        process.ack = None
+        process.die(Error(error))
+        if ack is not None:
+            ack.try_fail(StartFailed(Error(error)))
         return
     if parent is not None:
         process.parent = parent

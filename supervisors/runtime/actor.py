@@ -34,7 +34,7 @@ from supervisors.runtime.states import RUNNING, STOPPING
 from supervisors.runtime.system import System
 from supervisors.runtime.tasks import crash_report
 from supervisors.words.directives import Stop
-from supervisors.words.errors import ExitProcess, SpecError
+from supervisors.words.errors import ExitProcess, NodeStopped, SpecError
 from supervisors.words.reasons import NORMAL, Error, ExitReason, as_reason
 
 logger = logging.getLogger("pykka")
@@ -53,6 +53,11 @@ class _OnStop:
     def __init__(self, asked: Ask | None, reason: ExitReason) -> None:
         self.asked = asked
         self.reason = reason
+
+    def server_ended(self, reason: ExitReason) -> None:
+        """Called when the actor is killed meanwhile: it has stopped all the same."""
+        if self.asked is not None:
+            self.asked.reply(None)
 
 
 class Actor(pykka.Actor):
@@ -134,7 +139,11 @@ class Actor(pykka.Actor):
         node = process.node
 
         def begin() -> None:
-            node.adopt(process, None)
+            try:
+                node.adopt(process, None)
+            except NodeStopped as error:
+                process.die(Error(error))
+                raise
             process.begin()
 
         if node.thread_id == threading.get_ident():

@@ -47,6 +47,7 @@ class ActorProcess(PykkaView):
         "busy",
         "doomed",
         "express",
+        "handling",
         "idle_timer",
         "ignored",
         "running",
@@ -73,6 +74,8 @@ class ActorProcess(PykkaView):
         self.suspended = False
         self.express: deque[Any] | None = None
         self.tracer: Callable[[tuple[Any, ...]], object] | None = None
+        # What the coroutine that runs is about; it lies in no mailbox any more.
+        self.handling: Any = None
         self.idle_timer: TimerHandle | None = None
         self._task: Task | None = None
         self._begun = False
@@ -138,18 +141,23 @@ class ActorProcess(PykkaView):
                 if work is not None:
                     self._work = work
                     return False
-            while budget and not self.doomed:
-                if self.urgent:
-                    self.take_signals()
-                    continue
-                if self.state == DEAD:
-                    break
+            while budget and not self.doomed and self.state != DEAD:
                 if self.special:
+                    if self.urgent:
+                        self.take_signals()
+                        continue
                     item = self._next_special()
                     if item is None:
                         break
                 elif normal:
                     item = normal.popleft()
+                    if self.urgent:  # what its sender did before it sent this comes first
+                        normal.appendleft(item)
+                        self.take_signals()
+                        continue
+                elif self.urgent:
+                    self.take_signals()
+                    continue
                 else:
                     break
                 budget -= 1
@@ -222,7 +230,7 @@ class ActorProcess(PykkaView):
         try:
             while self._work is not None:
                 coroutine, item = self._work
-                self._work = None
+                self._work, self.handling = None, item
                 try:
                     value = await coroutine
                 except cancelled as error:
@@ -267,6 +275,7 @@ class ActorProcess(PykkaView):
         actor = self.actor
         if actor is None:
             return None
+        self.handling = None
         here = get_here()
         before, here.current = here.current, self
         self.running = True
@@ -300,6 +309,7 @@ class ActorProcess(PykkaView):
             self.busy = False
             if work is not None:
                 work[0].close()
+                self.handling = work[1]
             if self._task is not None:
                 self._task.cancel()
                 self._task = None
@@ -326,6 +336,10 @@ class ActorProcess(PykkaView):
             self.idle_timer.cancel()
             self.idle_timer = None
         self.mark_stopping()
+        item, self.handling = self.handling, None
+        tell = getattr(item, "server_ended", None)
+        if tell is not None:
+            tell(reason)
         actor = self.actor
         self.actor = None
         if actor is not None:

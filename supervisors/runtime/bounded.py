@@ -10,7 +10,9 @@ from supervisors.machines.mailbox import Bound, Verdict
 from supervisors.runtime.actor_process import ActorProcess
 from supervisors.runtime.requests import refuse
 from supervisors.runtime.states import DEAD
-from supervisors.words.reasons import ExitReason
+from supervisors.runtime.system import is_stop, is_system
+from supervisors.words.errors import ProcessDead
+from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
@@ -31,16 +33,26 @@ class BoundedActorProcess(ActorProcess):
         """Put *item* into the mailbox, or do what the bound says if there is no room."""
         normal = self.normal
         verdict = self.bound.verdict(len(normal))
+        if is_system(item) or is_stop(item):
+            verdict = Verdict.TAKE  # no message, and not to be held up by messages
         if verdict is not Verdict.TAKE and self.state != DEAD:
             full = f"the mailbox of {self.ref} holds its {self.bound.limit} messages"
             if verdict is Verdict.WAIT:
                 if self.node.thread_id == threading.get_ident():
-                    refuse(item, f"{full}, and its own event loop cannot wait for room")
+                    refuse(
+                        item,
+                        f"{full}, and its own event loop cannot wait for room. Await an answer, "
+                        "which gives it time: `await ref.ask(message, block=False)`, or send from "
+                        "a thread: `await anyio.to_thread.run_sync(ref.tell, message)`.",
+                    )
                     return
                 with self._room:
                     self._room.wait_for(
                         lambda: len(normal) < self.bound.limit or self.state == DEAD
                     )
+                if self.state == DEAD and not hasattr(item, "server_ended"):
+                    reason = self.reason or NORMAL
+                    raise ProcessDead(f"{self.ref} ended before there was room: {reason}", reason)
             elif verdict is Verdict.REJECT:
                 refuse(item, full)
                 return

@@ -22,8 +22,9 @@ from supervisors.runtime.process_table import Name, ProcessTable
 from supervisors.runtime.shutdown import take_down
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.timers import Timers
+from supervisors.runtime.watches import WhenDown
 from supervisors.words.errors import NodeStopped, SpecError
-from supervisors.words.reasons import ExitReason
+from supervisors.words.reasons import SHUTDOWN, ExitReason
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -190,7 +191,12 @@ class Node(Timers, ProcessTable):
 
         with anyio.CancelScope(shield=True):
             self._state = "stopping"
-            await take_down(self, self._root.process if self._root is not None else None)
+            try:
+                await take_down(self, self._root.process if self._root is not None else None)
+            except Exception:
+                _log.exception("%s could not stop its processes in order", self.name)
+                for process in list(self.processes.values()):
+                    process.die(SHUTDOWN)
             if self._watchdog is not None:
                 self._watchdog.stop()
             assert self._loop is not None
@@ -202,6 +208,19 @@ class Node(Timers, ProcessTable):
             here = get_here()
             here.nodes = tuple(node for node in here.nodes if node is not self)
             self.thread_id = None
+            self._drain()
+
+    def _drain(self) -> None:
+        """Answer what was sent while the loop came to its end."""
+        while self._posted:
+            try:
+                self._posted.popleft()()
+            except NodeStopped:
+                continue  # whoever posted it has been told
+        while self._ready:
+            process = self._ready.popleft()
+            process.take_signals()
+            process.bury()
 
     @property
     def running(self) -> bool:
@@ -251,6 +270,6 @@ class Node(Timers, ProcessTable):
 
     def when_down(self, process: Process) -> Future[ExitReason]:
         """The future of the reason *process* ends with; `noproc` if it has ended."""
-        down: Future[ExitReason] = Future(self)
+        down = WhenDown(process)
         process.transmit(process.on_monitor, down)
         return down

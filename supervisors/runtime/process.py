@@ -133,11 +133,16 @@ class Process:
         """Let `signal(*args)` happen in this process, in the thread of its node."""
         node = self.node
         if node.thread_id == _get_ident():
+            if self.urgent:
+                self.take_signals()
             node.deliver(signal, args)
+            return
+        if self.urgent is None:
+            self.urgent = deque()
+        self.urgent.append((signal, args))
+        if node.thread_id is None and self.state == DEAD:
+            self.take_signals()  # its node is over, and whoever is dead only answers
         else:
-            if self.urgent is None:
-                self.urgent = deque()
-            self.urgent.append((signal, args))
             self.scheduled = True
             node.make_ready(self)
 
@@ -145,7 +150,10 @@ class Process:
         """Carry out the signals that came from other threads."""
         urgent = self.urgent
         while urgent:
-            signal, args = urgent.popleft()
+            try:
+                signal, args = urgent.popleft()
+            except IndexError:
+                return  # another thread took the last one, of a process whose node is over
             self.node.deliver(signal, args)
 
     def on_exit_signal(self, sender: Process | None, reason: ExitReason, linked: bool) -> None:
@@ -234,13 +242,7 @@ class Process:
             return
         if other.state == DEAD and not self.trapping:
             raise NoProcess(other.ref, "a link", other.reason)
-        self.transmit(self._link_both, other)
-
-    def _link_both(self, other: Process) -> None:
-        if self.state == DEAD:
-            other.transmit(other.on_exit_signal, self, NOPROC, True)
-            return
-        self.on_link(other)
+        self.transmit(self.on_link, other)
         other.transmit(other.on_link, self)
 
     def unlink(self, other: Process) -> None:
@@ -298,6 +300,8 @@ class Process:
             return True
         if message is _NOTHING:
             return False
+        if self.urgent and self.node.thread_id == _get_ident():
+            self.take_signals()  # what its sender did before it sent this comes first
         if not wait.try_set(message):
             self.normal.appendleft(message)
         return True

@@ -254,6 +254,8 @@ class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-v
         Raises:
             ProcessDead: The actor has stopped.
         """
+        if not self.is_alive():
+            raise _not_found(self.process)
         return pykka.ActorProxy(actor_ref=self)
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pykka.messages import (
+    _ActorStop,  # pyright: ignore[reportPrivateUsage]  # pykka's own way to say stop
+)
+
 from supervisors.runtime.future import Future
 from supervisors.words.errors import ProcessDead
 from supervisors.words.reasons import ExitReason
@@ -26,6 +30,11 @@ class System:
     def server_ended(self, reason: ExitReason) -> None:
         """Called when the process ends with this request unanswered."""
         self.done.try_fail(ProcessDead(f"the process ended: {reason}", reason))
+
+
+def is_stop(item: Any) -> bool:
+    """Whether *item* is pykka's request to stop."""
+    return getattr(item, "message", item).__class__ is _ActorStop
 
 
 def is_system(item: Any) -> bool:

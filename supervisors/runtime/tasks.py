@@ -16,7 +16,7 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref, task_processes
 from supervisors.runtime.reports import report, wanted
 from supervisors.runtime.states import DEAD, RUNNING
-from supervisors.words.errors import NameTaken
+from supervisors.words.errors import SupervisorsError
 from supervisors.words.reasons import KILLED, NORMAL, Custom, Error, ExitReason, as_reason
 from supervisors.words.reports import AbandonedReport, CrashReport
 
@@ -55,7 +55,7 @@ class SpawnedProcess(Process):
             return
         try:
             self.node.adopt(self, name)
-        except NameTaken as error:
+        except SupervisorsError as error:
             self.die(Error(error))
             return
         self.state = RUNNING

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from supervisors.runtime.future import Future
+from supervisors.words.reasons import ExitReason
+
 if TYPE_CHECKING:
     from supervisors.runtime.process import Process
 
@@ -36,3 +39,16 @@ class Alias:
 
     def __repr__(self) -> str:
         return f"<alias of {self.owner.ref}>"
+
+
+class WhenDown(Future[ExitReason]):
+    """The reason a process will end with; forgotten when nobody waits for it any more."""
+
+    __slots__ = ("_process",)
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process.node)
+        self._process = process
+
+    def _withdrawn(self) -> None:
+        self._process.transmit(self._process.on_demonitor, self)

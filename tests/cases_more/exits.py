@@ -8,8 +8,23 @@ import subprocess
 import sys
 import time
 
-from kit import MODE, answer, arguments, encode, error, fact, later, note, obey, raw, result
-from kit import send, serve, text, tool
+from kit import (
+    MODE,
+    answer,
+    arguments,
+    encode,
+    error,
+    fact,
+    later,
+    note,
+    obey,
+    raw,
+    result,
+    send,
+    serve,
+    text,
+    tool,
+)
 
 
 @tool

@@ -1,7 +1,7 @@
 """What our misbehaving servers have in common: an ordinary server over stdio, to be bent.
 
-Like the servers of `cases`, they use the standard library only and end by themselves after a minute.
-A tool that is not in the table of a server behaves: it answers its arguments as JSON text.
+Like the servers of `cases`, they use the standard library only and end by themselves after a
+minute. A tool that is not in the table of a server behaves: it answers its arguments as JSON text.
 """
 
 from __future__ import annotations

@@ -8,8 +8,21 @@ import signal
 import sys
 import time
 
-from kit import begin, discovered, encode, error, fact, initialized, later, messages, note, obey
-from kit import raw, result, send
+from kit import (
+    begin,
+    discovered,
+    encode,
+    error,
+    fact,
+    initialized,
+    later,
+    messages,
+    note,
+    obey,
+    raw,
+    result,
+    send,
+)
 
 PROBE = os.environ.get("CASE_PROBE", "-32601")
 INIT = os.environ.get("CASE_INIT", "")

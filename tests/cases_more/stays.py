@@ -1,7 +1,7 @@
 """Servers that do not go, or are half gone. CASE_MODE says how, from the start.
 
-Words of the mode: deaf (ignores the end of input), stubborn (ignores SIGTERM too), family (has a child
-that is stubborn as well), parting (says what it does at the end).
+Words of the mode: deaf (ignores the end of input), stubborn (ignores SIGTERM too), family (has a
+child that is stubborn as well), parting (says what it does at the end).
 """
 
 from __future__ import annotations
@@ -13,8 +13,21 @@ import sys
 import threading
 import time
 
-from kit import MODE, arguments, begin, fact, later, messages, note, obey, result, send, text
-from kit import TOOLS, tool
+from kit import (
+    MODE,
+    TOOLS,
+    arguments,
+    begin,
+    fact,
+    later,
+    messages,
+    note,
+    obey,
+    result,
+    send,
+    text,
+    tool,
+)
 
 
 def ignored(name):

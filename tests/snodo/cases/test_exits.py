@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 
 import pytest
 from case_servers import PLACES, echoes, everywhere, lost, said, text_of, took
@@ -98,14 +99,23 @@ async def test_the_cause_is_the_exit_status(at, exits, status):
     client = await at.get(exits.connect(timeout=LONG))
     waiting = client.call_tool("hold")
     with took(below=AT_ONCE):
-        lost(await at.error(client.call_tool("status", {"status": status})), ("exit_status", status))
+        lost(
+            await at.error(client.call_tool("status", {"status": status})), ("exit_status", status)
+        )
         lost(await at.error(waiting), ("exit_status", status))
     await is_over(at, client, exits, ("exit_status", status))
 
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("SIGKILL", 9), ("SIGTERM", 15), ("SIGSEGV", 11), ("SIGABRT", 6), ("SIGPIPE", 13), ("SIGHUP", 1)],
+    [
+        ("SIGKILL", 9),
+        ("SIGTERM", 15),
+        ("SIGSEGV", 11),
+        ("SIGABRT", 6),
+        ("SIGPIPE", 13),
+        ("SIGHUP", 1),
+    ],
 )
 @everywhere
 async def test_the_cause_is_128_and_the_signal(at, exits, name, number):
@@ -283,10 +293,7 @@ async def test_a_storm_of_calls_around_the_exit_leaves_nobody_waiting(at, exits)
     client = await at.get(exits.connect(timeout=LONG))
 
     async def call():
-        outcomes = []
-        for number in range(30):
-            outcomes.append(await at.outcome(client.call_tool("echo", {"n": number})))
-        return outcomes
+        return [await at.outcome(client.call_tool("echo", {"n": number})) for number in range(30)]
 
     async def end():
         await at.sleep(0.02)
@@ -294,7 +301,7 @@ async def test_a_storm_of_calls_around_the_exit_leaves_nobody_waiting(at, exits)
         return []
 
     start = time.monotonic()
-    for outcome in sum(await at.together(*[call] * 6, end), []):
+    for outcome in chain(*await at.together(*[call] * 6, end)):
         if isinstance(outcome, Exception):
             lost(outcome)
     assert time.monotonic() - start < 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_servers import PLACES, echoes, everywhere, said, text_of, timed_out, took
 
-CHARACTERS = "é—漢字—👩‍🚀" * 40  # noqa: RUF001
+CHARACTERS = "é—漢字—👩‍🚀" * 40
 CLEF = "é\u2028—\u2029漢\x85字\x0b\U0001f469\u200d\U0001f680\x7f\ufeff\u0000"
 
 

@@ -118,7 +118,7 @@ async def test_no_strange_id_answers_anything(at, ids):
     calls += [client.call_tool("with_a_method_too", timeout=1.0)]
     with took(below=4):
         await echoes(at, client)
-        for how, outcome in zip(STRANGE + ["without", "method"], await at.all(*calls), strict=True):
+        for how, outcome in zip([*STRANGE, "without", "method"], await at.all(*calls), strict=True):
             assert isinstance(outcome, snodo.RequestTimeout), f"{how}: {outcome}"
     await echoes(at, client)
     await at.get(client.close())

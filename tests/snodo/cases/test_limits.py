@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from case_servers import (
     PLACES,
@@ -9,7 +11,6 @@ from case_servers import (
     everywhere,
     lost,
     program,
-    said,
     text_of,
     timed_out,
     took,
@@ -233,9 +234,8 @@ def test_a_line_without_an_end_takes_bounded_memory(endless, backend):
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_line_just_under_the_limit_takes_bounded_memory(limits, backend):
-    arguments = '{"n": %d, "piece": 50000}' % (16 * MIB)
+    arguments = json.dumps({"n": 16 * MIB, "piece": 50_000})
     ran = program(FLOOD, limits.script, limits.log, backend, "exact", arguments)
 
     assert (ran["later"], ran["seconds"] < 20) == (0, True), ran
     assert ran["peak"] < 160, f"{ran['peak']:.0f} MiB with a line of 16"
-assert said

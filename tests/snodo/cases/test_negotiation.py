@@ -314,8 +314,13 @@ async def test_an_answer_that_takes_its_time_is_waited_for(at, server):
 
 @everywhere
 async def test_what_a_server_says_about_itself_may_be_odd(at, server):
-    init = 'result {"protocolVersion": "2025-11-25", "capabilities": 5, "serverInfo": null, "instructions": []}'
-    client = await at.get(server.connect(env={"CASE_INIT": init}))
+    said = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": 5,
+        "serverInfo": None,
+        "instructions": [],
+    }
+    client = await at.get(server.connect(env={"CASE_INIT": f"result {json.dumps(said)}"}))
     assert (client.session.server_info, client.session.server_capabilities) == ({}, {})
     assert client.session.instructions is None
     await echoes(at, client)
@@ -337,7 +342,9 @@ async def test_a_connect_nobody_waits_for_leaves_nothing(at, server, env):
     await at.until(lambda: not server.processes(), within=5)
 
 
-@pytest.mark.parametrize("command", ["no-such-command-at-all", "/nowhere/at/all", "/etc/passwd", "/"])
+@pytest.mark.parametrize(
+    "command", ["no-such-command-at-all", "/nowhere/at/all", "/etc/passwd", "/"]
+)
 @everywhere
 async def test_a_command_that_cannot_be_started(at, command):
     with took(below=2):
@@ -353,7 +360,8 @@ async def test_a_command_that_is_gone_at_the_second_start(at, server, tmp_path):
     """The probe ends the first process, and the reconnect's own error is what is told."""
     script = tmp_path / "server"
     script.write_text(
-        f"#!{sys.executable}\nimport os, sys\nsys.stdin.readline()\nos.unlink(__file__)\nos._exit(1)\n"
+        f"#!{sys.executable}\nimport os, sys\n"
+        "sys.stdin.readline()\nos.unlink(__file__)\nos._exit(1)\n"
     )
     script.chmod(0o755)
     error = await at.error(snodo.connect(("stdio", str(script), [])))

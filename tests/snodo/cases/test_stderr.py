@@ -149,7 +149,9 @@ async def test_each_line_is_logged(at, stderrs, caplog):
         client = await at.get(stderrs.connect())
         await at.get(client.call_tool("lines", {"n": 3}))
         logged = "snodo_actors.stderr"
-        await at.until(lambda: [r for r in caplog.records if r.name == logged and "line 2" in r.message])
+        await at.until(
+            lambda: [r for r in caplog.records if r.name == logged and "line 2" in r.message]
+        )
         await at.get(client.close())
 
 

@@ -108,14 +108,23 @@ def test_the_list_of_tools(asker: Asker) -> None:
     assert tools["later"]["inputSchema"]["required"] == ["point"]
     assert tools["schema-given"]["inputSchema"] == {"type": "object"}
     assert ("outputSchema" in tools["schema-given"]) == (asker.version == STATELESS)
-    assert [name for name in tools if "outputSchema" in tools[name]][:3] == ["add", "later", "notes"]
+    assert [name for name in tools if "outputSchema" in tools[name]][:3] == [
+        "add",
+        "later",
+        "notes",
+    ]
 
 
 CALLS = [
     ("add", {"a": 1}, ["3"], {"result": 3}),
     ("add", {"a": 1, "b": -1}, ["0"], {"result": 0}),
     ("later", {"point": {"x": 1}, "colour": "blue"}, ['{"x":2,"y":2.0}'], {"x": 2, "y": 2.0}),
-    ("notes", {}, ['[{"title":"one","tags":["a"]}]'], {"result": [{"title": "one", "tags": ["a"]}]}),
+    (
+        "notes",
+        {},
+        ['[{"title":"one","tags":["a"]}]'],
+        {"result": [{"title": "one", "tags": ["a"]}]},
+    ),
     ("notes", {"kind": "none"}, ["[]"], {"result": []}),
     ("nothing", {}, [], None),
     ("steps", {"count": 3}, ["3"], {"result": 3}),
@@ -136,7 +145,9 @@ def test_a_call_of_a_tool(
 
 def test_structured_content_that_is_no_object_is_of_2026_only(asker: Asker) -> None:
     result = body(
-        asker, asker.ask("tools/call", name="schema-given", arguments={"b": 1, "a": 2}), "CallToolResult"
+        asker,
+        asker.ask("tools/call", name="schema-given", arguments={"b": 1, "a": 2}),
+        "CallToolResult",
     )
 
     assert result["content"] == [{"type": "text", "text": '["a","b"]'}]
@@ -226,7 +237,11 @@ READS = [
     ("notes://today", [{"mimeType": "text/plain", "text": "today"}], (1500, "public")),
     ("notes://raw", [{"blob": "AAE="}], (9000, "private")),
     ("notes://data", [{"mimeType": "application/json", "text": '{"a":1}'}], (1500, "public")),
-    ("notes://by/ann%20b/7", [{"mimeType": "text/plain", "text": "ann b wrote 7"}], (1500, "public")),
+    (
+        "notes://by/ann%20b/7",
+        [{"mimeType": "text/plain", "text": "ann b wrote 7"}],
+        (1500, "public"),
+    ),
     ("files://a/b?c", [{"text": "a/b?c in {version}"}], (1500, "public")),
 ]
 
@@ -236,10 +251,11 @@ def test_a_resource_is_read(asker: Asker, uri: str, expected: list[Any], kept: A
     result, is_kept = fresh(asker, asker.ask("resources/read", uri=uri), "ReadResourceResult")
 
     assert is_kept == (kept if asker.version == STATELESS else None)
-    for part in expected:
-        text = part.get("text", "").replace("{version}", asker.version)
-        part = {"uri": uri, **part, **({"text": text} if "text" in part else {})}
-        assert result == {"contents": [part]}
+    contents = [{"uri": uri, **part} for part in expected]
+    for part in contents:
+        if "text" in part:
+            part["text"] = part["text"].replace("{version}", asker.version)
+    assert result == {"contents": contents}
 
 
 def test_a_resource_of_many_parts(asker: Asker) -> None:
@@ -280,20 +296,21 @@ def test_prompts(asker: Asker) -> None:
 
 REVIEW = {"type": "ref/prompt", "name": "review"}
 BY = {"type": "ref/resource", "uri": "notes://by/{author}/{number}"}
+TALK = {"type": "ref/prompt", "name": "talk"}
+SETTLED = {"arguments": {"number": "7"}}
 COMPLETIONS = [
-    (REVIEW, "style", "s", {}, {"values": ["short", "long"], "total": 7, "hasMore": True}),
-    (BY, "author", "a", {}, {"values": ["ann", "anton"]}),
-    (BY, "author", "7", {"arguments": {"number": "7"}}, {"values": ["7"]}),
-    (BY, "number", "7", {}, {"values": []}),
-    ({"type": "ref/prompt", "name": "talk"}, "any", "", {}, {"values": []}),
+    (REVIEW, ("style", "s"), {}, {"values": ["short", "long"], "total": 7, "hasMore": True}),
+    (BY, ("author", "a"), {}, {"values": ["ann", "anton"]}),
+    (BY, ("author", "7"), SETTLED, {"values": ["7"]}),
+    (BY, ("number", "7"), {}, {"values": []}),
+    (TALK, ("any", ""), {}, {"values": []}),
 ]
 
 
-@pytest.mark.parametrize(("ref", "argument", "value", "context", "completion"), COMPLETIONS)
-def test_a_completion(
-    asker: Asker, ref: Any, argument: str, value: str, context: Any, completion: Any
-) -> None:
-    params = {"ref": ref, "argument": {"name": argument, "value": value}, "context": context}
+@pytest.mark.parametrize(("ref", "argument", "context", "completion"), COMPLETIONS)
+def test_a_completion(asker: Asker, ref: Any, argument: Any, context: Any, completion: Any) -> None:
+    named = dict(zip(("name", "value"), argument, strict=True))
+    params = {"ref": ref, "argument": named, "context": context}
     result = body(asker, asker.ask("completion/complete", **params), "CompleteResult")
 
     assert result == {"completion": completion}
@@ -304,7 +321,11 @@ def test_a_completion_has_a_hundred_values_at_most(asker: Asker) -> None:
     result = body(asker, asker.ask("completion/complete", **params), "CompleteResult")
 
     completion = result["completion"]
-    assert (len(completion["values"]), completion["total"], completion["hasMore"]) == (100, 150, True)
+    assert (len(completion["values"]), completion["total"], completion["hasMore"]) == (
+        100,
+        150,
+        True,
+    )
 
 
 def test_a_method_of_an_extension(asker: Asker) -> None:

@@ -294,8 +294,15 @@ def test_what_the_server_last_said_is_part_of_its_exit() -> None:
     failure = lost.server_exited(1, "Traceback\nKeyError: 'x'\n")
 
     assert "exited with status 1" in failure.message
-    assert failure.message.endswith("KeyError: 'x'\n")
+    assert failure.message.endswith("KeyError: 'x'")
     assert "stderr" not in lost.server_exited(1, " \n").message
+
+
+def test_a_server_that_was_killed_is_said_to_be_killed() -> None:
+    failure = lost.server_exited(137, "bye\n", signal="9 (SIGKILL)")
+
+    assert failure.message.startswith("the server process was killed by signal 9 (SIGKILL)\n")
+    assert failure.cause == ("exit_status", 137)
 
 
 def test_a_failure_of_an_extension_keeps_what_it_raised() -> None:

@@ -28,7 +28,6 @@ from supervisors import (
     exit,
     exit_self,
     is_alive,
-    mailbox,
     receive,
     self_,
     spawn,
@@ -62,11 +61,7 @@ TABLE = [
     (KILLED, KILLED, KILLED, KILLED, KILLED),
     (KILL, KILLED, None, KILLED, None),
 ]
-ROWS = pytest.mark.parametrize(
-    ("reason", "plain", "trapped", "plain_self", "trapped_self"),
-    TABLE,
-    ids=[str(r[0]) for r in TABLE],
-)
+ROWS = pytest.mark.parametrize("row", TABLE, ids=[str(row[0]) for row in TABLE])
 
 
 class Plain(Actor):
@@ -137,7 +132,8 @@ def through(ref):
 
 @KINDS
 @ROWS
-def test_what_a_signal_does(node, make, reason, plain, trapped, plain_self, trapped_self) -> None:
+def test_what_a_signal_does(node, make, row) -> None:
+    reason, plain, trapped, *_ = row
     log: list[object] = []
     ref = make(node, log, trapping=False)
     (down,) = downs(node, ref)
@@ -160,9 +156,8 @@ def test_what_a_signal_does(node, make, reason, plain, trapped, plain_self, trap
 
 @KINDS
 @ROWS
-def test_what_a_signal_to_oneself_does(
-    node, make, reason, plain, trapped, plain_self, trapped_self
-) -> None:
+def test_what_a_signal_to_oneself_does(node, make, row) -> None:
+    reason, _, _, plain_self, trapped_self = row
     log: list[object] = []
     after: list[object] = []
     ref = make(node, log, trapping=False)
@@ -427,13 +422,14 @@ def test_a_kill_ends_an_actor_before_it_has_begun(node) -> None:
     assert (is_alive(ref), log in ([], ["late"])) == (False, True)
 
 
-# --- tasks of the user's
+# --- tasks of the user's: they trap exits until they say otherwise
 
 
-async def test_a_signal_cancels_a_plain_task(inner_node) -> None:
+async def test_a_signal_cancels_a_task_that_does_not_trap(inner_node) -> None:
     seen: list[object] = []
 
     async def task(*, task_status):
+        assert trap_exit(False) is True
         task_status.started(self_())
         try:
             await anyio.sleep_forever()
@@ -450,9 +446,48 @@ async def test_a_signal_cancels_a_plain_task(inner_node) -> None:
     assert seen == [True]
 
 
-async def test_a_trapping_task_gets_the_message(inner_node) -> None:
+async def test_a_signal_cancels_one_task_and_not_its_siblings(inner_node) -> None:
+    seen: list[object] = []
+    gate = anyio.Event()
+
+    async def victim(*, task_status):
+        trap_exit(False)
+        task_status.started(self_())
+        await anyio.sleep_forever()
+
+    async def sibling(*, task_status):
+        task_status.started(self_())
+        await gate.wait()
+        seen.append("sibling")
+
+    async with anyio.create_task_group() as tasks:
+        ref = await tasks.start(victim)
+        await tasks.start(sibling)
+        down = when_down(ref)
+        exit(ref, "boom")
+        assert await down == BOOM
+        await anyio.wait_all_tasks_blocked()
+        gate.set()
+        seen.append("parent")
+
+    assert sorted(seen) == ["parent", "sibling"]
+
+
+async def test_a_kill_cancels_a_task_that_traps(inner_node) -> None:
     async def task(*, task_status):
-        trap_exit()
+        task_status.started(self_())
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as tasks:
+        ref = await tasks.start(task)
+        down = when_down(ref)
+        exit(ref, KILL)
+
+        assert await down == KILLED
+
+
+async def test_a_task_traps_until_it_says_otherwise(inner_node) -> None:
+    async def task(*, task_status):
         task_status.started(self_())
         log.append(await receive(Exit))
 
@@ -468,6 +503,7 @@ async def test_a_task_that_sends_itself_a_signal_unwinds(inner_node) -> None:
     reasons: list[object] = []
 
     async def task(*, task_status):
+        trap_exit(False)
         task_status.started(self_())
         await anyio.lowlevel.checkpoint()
         try:
@@ -484,18 +520,15 @@ async def test_a_task_that_sends_itself_a_signal_unwinds(inner_node) -> None:
 def test_asyncio_tasks_are_cancelled_by_a_signal_from_a_thread() -> None:
     async def main():
         async with supervisors.Node():
-            task = asyncio.ensure_future(anyio.sleep_forever())
-            found: list[supervisors.Ref] = []
+            found: Future[supervisors.Ref] = Future()
 
             async def wait():
-                found.append(self_())
+                found.set(self_())
                 await anyio.sleep_forever()
 
-            task.cancel()
             task = asyncio.ensure_future(wait())
-            while not found:
-                await asyncio.sleep(0)
-            await anyio.to_thread.run_sync(exit, found[0], "boom")
+            ref = await found
+            await anyio.to_thread.run_sync(exit, ref, "kill")
             with pytest.raises(asyncio.CancelledError):
                 await task
             return "went on"
@@ -506,24 +539,23 @@ def test_asyncio_tasks_are_cancelled_by_a_signal_from_a_thread() -> None:
 def test_trio_tasks_are_cancelled_by_a_signal_from_a_thread() -> None:
     async def main():
         async with supervisors.Node():
-            found: list[supervisors.Ref] = []
+            found: Future[supervisors.Ref] = Future()
 
             async def wait():
-                found.append(self_())
+                found.set(self_())
                 await trio.sleep_forever()
 
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(wait)
-                while not found:
-                    await trio.lowlevel.checkpoint()
-                down = when_down(found[0])
-                await trio.to_thread.run_sync(exit, found[0], "boom")
+                ref = await found
+                down = when_down(ref)
+                await trio.to_thread.run_sync(exit, ref, "kill")
                 return await down
 
-    assert trio.run(main) == BOOM
+    assert trio.run(main) == KILLED
 
 
-# --- threads
+# --- threads: they trap exits until they say otherwise
 
 
 def in_thread(function):
@@ -545,45 +577,35 @@ def in_thread(function):
 
 def test_a_thread_that_waits_for_a_message_is_told_of_a_signal(node) -> None:
     """A thread cannot be stopped from outside; it is told where it waits."""
-    thread, ref, out = in_thread(lambda: receive(lambda _: False).get(timeout=PATIENCE))
-    (down,) = downs(ref.node, ref)
-    exit(ref, "boom")
-    thread.join(PATIENCE)
+    for reason, ended in (("boom", BOOM), ("kill", KILLED)):
+        begun = threading.Event()
 
-    assert down.get(timeout=PATIENCE) == BOOM
-    assert isinstance(out[0], (supervisors.ProcessDead, ExitProcess))
+        def wait(begun=begun):
+            trap_exit(False)
+            begun.set()
+            return receive(lambda _: False).get(timeout=PATIENCE)
+
+        thread, ref, out = in_thread(wait)
+        assert begun.wait(PATIENCE)
+        (down,) = downs(ref.node, ref)
+        exit(ref, reason)
+        thread.join(PATIENCE)
+
+        assert down.get(timeout=PATIENCE) == ended
+        assert isinstance(out[0], (supervisors.ProcessDead, ExitProcess))
 
 
-def test_a_trapping_thread_gets_the_message(node) -> None:
-    gate = threading.Event()
-
-    def wait():
-        trap_exit()
-        gate.set()
-        return receive(Exit, PATIENCE).get(timeout=PATIENCE)
-
-    thread, ref, out = in_thread(wait)
-    assert gate.wait(PATIENCE)
+def test_a_thread_traps_until_it_says_otherwise(node) -> None:
+    thread, ref, out = in_thread(lambda: receive(Exit, PATIENCE).get(timeout=PATIENCE))
     exit(ref, "boom")
     thread.join(PATIENCE)
 
     assert [entry.reason for entry in out] == [BOOM]
 
 
-def test_what_a_thread_that_was_ended_does_next_is_refused(node) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def wait():
-        begun.set()
-        go.wait(PATIENCE)
-        return mailbox(), receive(timeout=1.0).get(timeout=PATIENCE)
-
-    thread, ref, out = in_thread(wait)
-    assert begun.wait(PATIENCE)
-    (down,) = downs(ref.node, ref)
-    exit(ref, KILL)
-    assert down.get(timeout=PATIENCE) == KILLED
-    go.set()
+def test_a_thread_that_sends_itself_a_signal_unwinds(node) -> None:
+    thread, ref, out = in_thread(lambda: (trap_exit(False), exit(self_(), "boom")))
     thread.join(PATIENCE)
 
-    assert isinstance(out[0], Exception)
+    assert [error.exit_reason for error in out] == [BOOM]
+    assert not is_alive(ref)

@@ -1,0 +1,295 @@
+"""One server process as the port sees it: messages to it and from it, and who waits for which.
+
+The port that owns it hands over what came, and looks at `lost` afterwards. It ends with its server;
+a server that is started anew is another peer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from snodo_actors.actors import telemetry
+from snodo_actors.actors.handlers import Handlers
+from snodo_actors.actors.request import Request
+from snodo_actors.actors.streams import Answered, Cancelled, Lost, Notified, OpenStream
+from snodo_actors.machines.correlation import (
+    Correlation,
+    Pending,
+    Progressed,
+    ServerAsked,
+    ServerCancelled,
+    StreamAnswered,
+    StreamCancelled,
+    StreamNotified,
+    subscription_id,
+)
+from snodo_actors.machines.deadline import Deadline, Timeouts
+from snodo_actors.machines.input_requests import answerable
+from snodo_actors.machines.server_requests import Reply, ServerRequests, answers_server_requests
+from snodo_actors.ports.child import Child, Events, Exit
+from snodo_actors.wire import codec, jsonrpc
+from snodo_actors.wire.framing import Flood, Framer, Oversized
+from snodo_actors.wire.ids import next_id
+from snodo_actors.words.client_options import ClientOptions
+from snodo_actors.words.errors import Error, TransportError
+from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
+from snodo_actors.words.stdio_options import StdioOptions
+from snodo_actors.words.types import JSONObject, Stdio
+from supervisors import Down, Future, Node, Ref
+
+MAX_PENDING = 100_000
+"""Requests that may wait for their answers on one connection."""
+MAX_UNSENT_BYTES = 64 * 1024 * 1024
+"""Bytes that may wait for a server that does not read."""
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """A request of the connection's own, while the version is being settled."""
+
+    then: Callable[[jsonrpc.Outcome], object]
+
+    def answered(self, response: JSONObject) -> None:
+        """Go on with the server's response."""
+        self.then(jsonrpc.read_response(response))
+
+    def refuse(self, error: Error, delivery: Any = None) -> None:
+        """Go on with a failure."""
+        self.then(error.again(delivery))
+
+    def progressed(self, params: JSONObject) -> None:
+        """Nobody asked for progress."""
+
+
+class Peer:
+    """One server process, and who waits for what it says."""
+
+    def __init__(
+        self, node: Node, events: Events, who: str, client: ClientOptions, stdio: StdioOptions
+    ) -> None:
+        self.who = who
+        self.lost: Error | None = None
+        """Why it cannot be talked with any more."""
+        self.version: str | None = None
+        """The version that was settled with it."""
+        self._node = node
+        self._max_line_bytes = stdio.max_line_bytes
+        self._framer = Framer(stdio.max_line_bytes)
+        self._correlation: Correlation[Request | Step, Ref] = Correlation(MAX_PENDING)
+        self._never_sent: set[int] = set()
+        self._server_requests = ServerRequests(
+            answerable(client.input_handlers, client.capabilities), stdio.max_server_requests
+        )
+        self._handlers = Handlers(node, dict(client.input_handlers), stdio.max_server_requests)
+        self._child = Child(node, events, who, stdio)
+
+    def start(self, target: Stdio) -> None:
+        """Start the process.
+
+        Raises:
+            TransportError: There is no such executable, or it cannot be started.
+        """
+        self._child.start(target.command, target.args)
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self._child.pid
+
+    # ---- messages to it
+
+    def send(self, request: Request) -> None:
+        """Send a request that was prepared, or refuse it."""
+        if self._child.unsent_bytes > MAX_UNSENT_BYTES:
+            request.refuse(
+                TransportError(
+                    -32000,
+                    "the server does not read its input, and too much waits for it",
+                    cause=("max_unsent_bytes", MAX_UNSENT_BYTES),
+                    delivery="never_sent",
+                )
+            )
+            return
+        refused = self._correlation.open(
+            request.id,
+            request,
+            Deadline(request.timeouts, self._node.now()),
+            progress=request.on_progress is not None,
+        )
+        if refused is not None:
+            request.refuse(refused)
+        elif not self._child.write(request.line, request.id):
+            # Why is not known yet; it is as soon as the end of the process is.
+            self._never_sent.add(request.id)
+
+    def ask(
+        self,
+        method: str,
+        params: JSONObject,
+        timeout: float | None,
+        then: Callable[[jsonrpc.Outcome], object],
+    ) -> None:
+        """Send a request of the connection's own, and go on with its outcome."""
+        id = next_id()
+        self._correlation.open(id, Step(then), Deadline(Timeouts(timeout), self._node.now()))
+        if not self.write(jsonrpc.request(id, method, params)):
+            self._never_sent.add(id)
+
+    def write(self, message: JSONObject) -> bool:
+        """Send a message that is not answered; False if it takes no more."""
+        return self._child.write(codec.encode_ascii(message) + b"\n")
+
+    def open_stream(self, message: OpenStream) -> None:
+        """Send a listen request, and let its subscriber have what comes for it."""
+        refused = self._correlation.open_stream(message.id, message.subscriber)
+        if refused is not None:
+            message.subscriber.send(Lost(refused, ours=False))
+        else:
+            self._child.write(message.line, message.id)
+
+    def cancel(self, id: int, why: str) -> None:
+        """Tell the server that nobody waits for the request *id* any more, if it has it."""
+        if self._correlation.close(id) is not None:
+            self._cancelled(id, why)
+
+    def cancel_stream(self, id: int) -> None:
+        """Tell the server that nobody listens to the stream *id* any more."""
+        if self._correlation.close_stream(id) is not None:
+            self._cancelled(id, "nobody listens any more")
+
+    def _cancelled(self, id: int, why: str) -> None:
+        if id not in self._never_sent and not self._child.withdraw(id):
+            self.write(jsonrpc.cancelled(id, why))
+        self._never_sent.discard(id)
+
+    # ---- messages from it
+
+    def consumed(self) -> None:
+        """Say that what it wrote is dealt with, so that more may come."""
+        self._child.consumed()
+
+    def read(self, data: bytes) -> None:
+        """Give each message in *data* to whom it is for."""
+        correlation, now = self._correlation, self._node.now()
+        for line in self._framer.feed(data):
+            if type(line) is bytes:
+                try:
+                    message = codec.decode(line)
+                except codec.MalformedJSON:
+                    continue  # the server's chatter; it is not for us to answer
+                if isinstance(message, dict):
+                    deed = correlation.dispatch(message, now)
+                    if type(deed) is Pending:
+                        deed.waiter.answered(message)
+                    elif deed is not None:
+                        self._carry_out(deed, message)
+            elif isinstance(line, Oversized):
+                pending = correlation.close(line.id) if line.id is not None else None
+                if pending is not None:
+                    pending.waiter.refuse(line_too_long(self._max_line_bytes))
+            elif isinstance(line, Flood):
+                self.lose(line_too_long(self._max_line_bytes))
+            if self.lost is not None:
+                return  # what else there is nobody waits for
+
+    def _carry_out(self, deed: Any, message: JSONObject) -> None:
+        match deed:
+            case Progressed(waiter, params):
+                waiter.progressed(params)
+            case StreamNotified(subscriber, method, params):
+                subscriber.send(Notified(subscription_id(params), method, params))
+            case StreamAnswered(subscriber):
+                subscriber.send(Answered(message["id"], message))
+            case StreamCancelled(subscriber):
+                subscriber.send(Cancelled(message["params"]["requestId"]))
+            case ServerAsked(request):
+                self._asked(request)
+            case ServerCancelled(id):
+                self._handlers.stop(self._server_requests.cancelled(id))
+            case _:
+                pass
+
+    # ---- its own requests
+
+    def _asked(self, request: JSONObject) -> None:
+        """A request of the server's: answered in the initialize era, where clients answer."""
+        if not answers_server_requests(self.version):
+            return
+        decided = self._server_requests.asked(request)
+        if isinstance(decided, Reply):
+            self.reply(decided)
+        else:
+            self._handlers.run(decided.key, decided.kind, decided.params)
+
+    def returned(self, key: int, value: Any) -> None:
+        """Answer with what the handler of the request *key* returned."""
+        self.reply(self._server_requests.returned(key, value))
+
+    def raised(self, key: int, text: str) -> None:
+        """Tell the server that the handler of the request *key* raised."""
+        self.reply(self._server_requests.raised(key, text))
+
+    def handler_ended(self, down: Down) -> bool:
+        """Tell the server if *down* is the end of a handler; False if it is not."""
+        handler = self._handlers.ended(down)
+        if handler is not None:
+            key, reason = handler
+            self.reply(self._server_requests.killed(key, str(reason)))
+        return handler is not None
+
+    def reply(self, reply: Reply | None) -> None:
+        """Send an answer, if there is one."""
+        if reply is not None:
+            self.write(reply.message)
+
+    # ---- time
+
+    def next_at(self) -> float | None:
+        """When `expire` has something to do."""
+        return self._correlation.next_at()
+
+    def expire(self) -> None:
+        """Refuse the requests whose time is over."""
+        for pending in self._correlation.take_due(self._node.now()):
+            error = pending.deadline.error()
+            unsent = pending.id in self._never_sent or pending.id in self._child.unsent()
+            pending.waiter.refuse(error, "never_sent" if unsent else None)
+            if isinstance(pending.waiter, Request):
+                self._cancelled(pending.id, "the request timed out")
+
+    # ---- the end
+
+    def exited(self, end: Exit) -> None:
+        """Tell whoever waits that the process has ended."""
+        error = server_exited(end.status, self._child.last_words(), signal=end.signal)
+        if self.lost is None and telemetry.handlers:
+            telemetry.emit("port.exit", who=self.who, pid=self.pid, status=end.status, error=error)
+        self.lose(error)
+
+    def broke(self, reason: Any) -> None:
+        """Tell whoever waits that the process cannot be talked with any more."""
+        self.lose(pipe_failed(reason))
+
+    def lose(self, error: Error, *, ours: bool = False) -> None:
+        """Refuse whoever waits, and whoever comes later, with *error*."""
+        if self.lost is not None:
+            return
+        self.lost = error
+        waiting, streams = self._correlation.close_all(error)
+        for subscriber in streams:
+            subscriber.send(Lost(error, ours=ours))
+        never_sent = self._never_sent | self._child.unsent()
+        for pending in waiting:
+            delivery = "never_sent" if pending.id in never_sent else "unknown"
+            pending.waiter.refuse(error, delivery)
+        self._handlers.stop(self._server_requests.close())
+
+    def stop(self) -> Future[None]:
+        """Bring the process to its end; the future is done when it is gone."""
+        return self._child.stop()
+
+    def kill(self) -> None:
+        """End the process here and now."""
+        self._child.kill()

@@ -1,0 +1,81 @@
+"""Servers written with the official SDK (`mcp` 2.x), or with FastMCP, in the client's own process.
+
+from snodo_actors.adapters.mcp import runtime
+
+client = await snodo_actors.direct(runtime(server))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
+
+from mcp.server import Server as LowLevelServer
+from mcp.server.mcpserver import MCPServer
+
+from snodo_actors.adapters.sdk_session import SDKSession
+from snodo_actors.ports.transport import Carriage
+from snodo_actors.server.runtime import read_versions
+from snodo_actors.words.lost import unexpected_outcome
+from supervisors import current_node, self_
+
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class SDKRuntime:
+    """A server of the SDK that `snodo_actors.direct` makes clients of; `runtime` makes it."""
+
+    __slots__ = ("_lifespan", "_server", "versions")
+
+    def __init__(
+        self, server: LowLevelServer[Any], lifespan: Lifespan, versions: tuple[str, ...]
+    ) -> None:
+        self._server = server
+        self._lifespan = lifespan
+        self.versions = versions
+        """The protocol versions that are enabled, newest first."""
+
+    def __repr__(self) -> str:
+        return f"<SDKRuntime of {self.name}, {', '.join(self.versions)}>"
+
+    @property
+    def name(self) -> str:
+        """What the server is called."""
+        return self._server.name
+
+    def attach(self, *, auth: Any = None) -> Carriage:
+        """Make a session of one client, which the calling process owns."""
+        session = SDKSession(self._server, self._lifespan, current_node(), self_(), auth)
+        return Carriage(
+            session.request,
+            session.notify,
+            listen=session.listen,
+            close=session.close,
+            is_timed=False,
+            odd=unexpected_outcome,
+        )
+
+
+def runtime(server: Any, versions: Iterable[str] | str | None = None) -> SDKRuntime:
+    """Make a runtime of an `MCPServer`, a low-level `Server` or a `FastMCP`.
+
+    Each client gets a session of its own, which runs on the node's event loop from the first message
+    on, until the client is closed or the process that opened it ends. *versions* are the protocol
+    versions to enable, None for all. An `AccessToken` given as `auth` is what the server's functions
+    find as theirs; anything else is the `request` of their context.
+
+    Raises:
+        TypeError: *server* is none of these.
+        ValueError: A version is not known, or there is none.
+    """
+    lifespan: Lifespan = nullcontext
+    lowlevel: Any = server
+    if isinstance(server, MCPServer):
+        lowlevel = server._lowlevel_server  # noqa: SLF001  # the SDK has no public way to it yet
+    elif not isinstance(server, LowLevelServer):
+        lowlevel = getattr(server, "_mcp_server", None)  # FastMCP
+        lifespan = getattr(server, "_lifespan_manager", nullcontext)
+    if not isinstance(lowlevel, LowLevelServer):
+        raise TypeError(f"{server!r} is no server of the SDK (mcp 2.x), and no FastMCP of it")
+    return SDKRuntime(lowlevel, lifespan, read_versions(versions))
