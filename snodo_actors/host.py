@@ -151,7 +151,7 @@ def _read_opening(
         allowed_versions(options.pop("protocol")) if "protocol" in options else allowed_versions()
     )
     if isinstance(allowed, Error):
-        return allowed
+        return allowed.named(who or str(read))
     stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
     client = ClientOptions(**options)
     checked = StdioOptions(**stdio)

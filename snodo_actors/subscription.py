@@ -28,7 +28,7 @@ CLOSE_TIMEOUT = 5.0
 class Subscription:
     """A handle on one stream. Iterate over it, plainly or with `async for`, or ask for events."""
 
-    __slots__ = ("_ended", "accepted", "id", "owner", "ref", "who")
+    __slots__ = ("_down", "_ended", "accepted", "id", "owner", "ref", "who")
 
     def __init__(self, who: str, ref: Ref, id: int, accepted: JSONObject, owner: Ref) -> None:
         self.who = who
@@ -40,6 +40,7 @@ class Subscription:
         """The filter the server agreed to."""
         self.owner = owner
         self._ended = False
+        self._down = when_down(ref)
 
     def __repr__(self) -> str:
         return f"<Subscription {self.id} of {self.who}>"
@@ -76,9 +77,11 @@ class Subscription:
 
     def _take(self, timeout: float | None) -> Future[Any]:
         ref = self.ref
-        message = receive(
-            lambda m: isinstance(m, tuple) and len(m) == 3 and m[1] is ref, timeout  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]  # any message may come
-        )
+
+        def is_ours(message: Any) -> bool:
+            return isinstance(message, tuple) and len(message) == 3 and message[1] is ref  # pyright: ignore[reportUnknownArgumentType]  # any message may come
+
+        message = receive(is_ours, timeout)
         taken: Future[Any] = _Next(message)
 
         def came(done: Any) -> None:
@@ -95,14 +98,19 @@ class Subscription:
 
         message.add_done_callback(came)
 
+        unread = self.owner.process.normal
+
         def gone(down: Any) -> None:
-            if not message.done():
+            # What the stream's actor sent before it ended may still be on its way to the wait.
+            if not message.done() and not any(is_ours(other) for other in tuple(unread)):
                 self._ended = True
                 reason = down.get()
                 why = stream_ended() if reason.is_calm else stream_crashed(ended_because(reason))
                 message.try_set(("snodo_subscription", ref, ("closed", why.named(self.who))))
 
-        when_down(ref).add_done_callback(gone)
+        down = self._down
+        message.add_done_callback(lambda _message: down.remove_done_callback(gone))
+        down.add_done_callback(gone)
         return taken
 
     def _over(self, timeout: float | None) -> Future[Any]:
@@ -136,7 +144,7 @@ class Subscription:
             closed.set(None)
             return closed
         self.ref.send(Close())
-        when_down(self.ref).add_done_callback(lambda _down: closed.try_set(None))
+        self._down.add_done_callback(lambda _down: closed.try_set(None))
         timer = self.ref.node.after(CLOSE_TIMEOUT, closed.try_set, None)
         closed.add_done_callback(lambda _closed: timer.cancel())
         return closed

@@ -1,4 +1,4 @@
-"""The port of one stdio connection: an actor that owns the server process, from its start to its end.
+"""The port of one stdio connection: an actor that owns the server process.
 
 It receives what the pipes brought and what callers want, and hands it to the peer that stands for
 the server. While the version is being settled, requests wait in it, each within its own time.
@@ -27,9 +27,19 @@ from snodo_actors.words.failures import timed_out
 from snodo_actors.words.lost import connection_closed, owner_ended
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Session, Stdio
-from supervisors import Down, ExitReason, GenServer, Ref, Shutdown, Stop, TimerHandle
+from supervisors import (
+    Down,
+    ExitReason,
+    GenServer,
+    Ref,
+    Shutdown,
+    Stop,
+    TimerHandle,
+    monitor,
+    receive,
+    when_down,
+)
 from supervisors import Error as ErrorReason
-from supervisors import monitor, receive, when_down
 
 
 class Starts:
@@ -141,16 +151,8 @@ class StdioPort(GenServer):
                 message.peer.consumed()
                 if message.peer is peer:
                     peer.read(message.data)
-            case Cancel(request, why):
-                peer.cancel(request.id, why)
-            case OpenStream():
-                peer.open_stream(message)
-            case CancelStream(id):
-                peer.cancel_stream(id)
-            case Returned(key, value):
-                peer.returned(key, value)
-            case Raised(key, text):
-                peer.raised(key, text)
+            case Cancel() | OpenStream() | CancelStream() | Returned() | Raised():
+                peer.tell(message)
             case Ready():
                 if self.profile is not None:
                     message.try_set(self.profile)
@@ -176,7 +178,7 @@ class StdioPort(GenServer):
         return None
 
     async def terminate(self, reason: ExitReason) -> None:
-        """Tell everybody who waits, then bring the server to its end; refuse who comes meanwhile."""
+        """Tell everybody who waits, then bring the server to its end."""
         error = self._cause or ended_because(reason)
         ours = error.cause == "closed"
         self._peer.lose(error, ours=ours)
@@ -189,7 +191,7 @@ class StdioPort(GenServer):
         for peer in self._peers:
             peer.stop().add_done_callback(lambda _gone: self.ref.send(_GONE))
         left = len(self._peers)
-        while left:
+        while left:  # whoever comes meanwhile does not wait for it
             message = await receive()
             if message is _GONE:
                 left -= 1
@@ -200,7 +202,7 @@ class StdioPort(GenServer):
 
     def _leave_nothing(self, _down: Any) -> None:
         for peer in self._peers:
-            peer.kill()  # unless `terminate` has brought it to its end, which it is not always given
+            peer.kill()  # if `terminate` has not brought it to its end: it is not always given time
 
     def format_status(self) -> Any:
         """What reports show: no environment, no arguments of calls."""

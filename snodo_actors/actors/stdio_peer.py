@@ -6,16 +6,24 @@ a server that is started anew is another peer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from snodo_actors.actors import telemetry
-from snodo_actors.actors.handlers import Handlers
-from snodo_actors.actors.request import Request
-from snodo_actors.actors.streams import Answered, Cancelled, Lost, Notified, OpenStream
+from snodo_actors.actors.handlers import Handlers, Raised, Returned
+from snodo_actors.actors.request import Cancel, Request
+from snodo_actors.actors.streams import (
+    Answered,
+    Cancelled,
+    CancelStream,
+    Lost,
+    Notified,
+    OpenStream,
+)
 from snodo_actors.machines.correlation import (
     Correlation,
+    Deed,
     Pending,
     Progressed,
     ServerAsked,
@@ -33,10 +41,10 @@ from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.framing import Flood, Framer, Oversized
 from snodo_actors.wire.ids import next_id
 from snodo_actors.words.client_options import ClientOptions
-from snodo_actors.words.errors import Error, TransportError
+from snodo_actors.words.errors import Delivery, Error, TransportError
 from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
 from snodo_actors.words.stdio_options import StdioOptions
-from snodo_actors.words.types import JSONObject, Stdio
+from snodo_actors.words.types import JSONObject, Stdio, is_object
 from supervisors import Down, Future, Node, Ref
 
 MAX_PENDING = 100_000
@@ -78,7 +86,7 @@ class Peer:
         self._max_line_bytes = stdio.max_line_bytes
         self._framer = Framer(stdio.max_line_bytes)
         self._correlation: Correlation[Request | Step, Ref] = Correlation(MAX_PENDING)
-        self._never_sent: set[int] = set()
+        self._never_sent: set[Hashable] = set()
         self._server_requests = ServerRequests(
             answerable(client.input_handlers, client.capabilities), stdio.max_server_requests
         )
@@ -141,23 +149,28 @@ class Peer:
         """Send a message that is not answered; False if it takes no more."""
         return self._child.write(codec.encode_ascii(message) + b"\n")
 
-    def open_stream(self, message: OpenStream) -> None:
-        """Send a listen request, and let its subscriber have what comes for it."""
+    def tell(self, message: Cancel | OpenStream | CancelStream | Returned | Raised) -> None:
+        """Tell the server what a caller, a stream or a handler wants it to be told."""
+        match message:
+            case Cancel(request, why):
+                if self._correlation.close(request.id) is not None:
+                    self._cancelled(request.id, why)
+            case OpenStream():
+                self._open_stream(message)
+            case CancelStream(id):
+                if self._correlation.close_stream(id) is not None:
+                    self._cancelled(id, "nobody listens any more")
+            case Returned(key, value):
+                self._reply(self._server_requests.returned(key, value))
+            case Raised(key, text):
+                self._reply(self._server_requests.raised(key, text))
+
+    def _open_stream(self, message: OpenStream) -> None:
         refused = self._correlation.open_stream(message.id, message.subscriber)
         if refused is not None:
             message.subscriber.send(Lost(refused, ours=False))
         else:
             self._child.write(message.line, message.id)
-
-    def cancel(self, id: int, why: str) -> None:
-        """Tell the server that nobody waits for the request *id* any more, if it has it."""
-        if self._correlation.close(id) is not None:
-            self._cancelled(id, why)
-
-    def cancel_stream(self, id: int) -> None:
-        """Tell the server that nobody listens to the stream *id* any more."""
-        if self._correlation.close_stream(id) is not None:
-            self._cancelled(id, "nobody listens any more")
 
     def _cancelled(self, id: int, why: str) -> None:
         if id not in self._never_sent and not self._child.withdraw(id):
@@ -179,7 +192,7 @@ class Peer:
                     message = codec.decode(line)
                 except codec.MalformedJSON:
                     continue  # the server's chatter; it is not for us to answer
-                if isinstance(message, dict):
+                if is_object(message):
                     deed = correlation.dispatch(message, now)
                     if type(deed) is Pending:
                         deed.waiter.answered(message)
@@ -194,7 +207,7 @@ class Peer:
             if self.lost is not None:
                 return  # what else there is nobody waits for
 
-    def _carry_out(self, deed: Any, message: JSONObject) -> None:
+    def _carry_out(self, deed: Deed[Request | Step, Ref], message: JSONObject) -> None:
         match deed:
             case Progressed(waiter, params):
                 waiter.progressed(params)
@@ -219,28 +232,19 @@ class Peer:
             return
         decided = self._server_requests.asked(request)
         if isinstance(decided, Reply):
-            self.reply(decided)
+            self._reply(decided)
         else:
             self._handlers.run(decided.key, decided.kind, decided.params)
-
-    def returned(self, key: int, value: Any) -> None:
-        """Answer with what the handler of the request *key* returned."""
-        self.reply(self._server_requests.returned(key, value))
-
-    def raised(self, key: int, text: str) -> None:
-        """Tell the server that the handler of the request *key* raised."""
-        self.reply(self._server_requests.raised(key, text))
 
     def handler_ended(self, down: Down) -> bool:
         """Tell the server if *down* is the end of a handler; False if it is not."""
         handler = self._handlers.ended(down)
         if handler is not None:
             key, reason = handler
-            self.reply(self._server_requests.killed(key, str(reason)))
+            self._reply(self._server_requests.killed(key, str(reason)))
         return handler is not None
 
-    def reply(self, reply: Reply | None) -> None:
-        """Send an answer, if there is one."""
+    def _reply(self, reply: Reply | None) -> None:
         if reply is not None:
             self.write(reply.message)
 
@@ -252,10 +256,11 @@ class Peer:
 
     def expire(self) -> None:
         """Refuse the requests whose time is over."""
-        for pending in self._correlation.take_due(self._node.now()):
-            error = pending.deadline.error()
-            unsent = pending.id in self._never_sent or pending.id in self._child.unsent()
-            pending.waiter.refuse(error, "never_sent" if unsent else None)
+        due = self._correlation.take_due(self._node.now())
+        unsent = self._unsent() if due else frozenset[Hashable]()
+        for pending in due:
+            delivery: Delivery = "never_sent" if pending.id in unsent else "unknown"
+            pending.waiter.refuse(pending.deadline.error(), delivery)
             if isinstance(pending.waiter, Request):
                 self._cancelled(pending.id, "the request timed out")
 
@@ -280,11 +285,15 @@ class Peer:
         waiting, streams = self._correlation.close_all(error)
         for subscriber in streams:
             subscriber.send(Lost(error, ours=ours))
-        never_sent = self._never_sent | self._child.unsent()
+        unsent = self._unsent()
         for pending in waiting:
-            delivery = "never_sent" if pending.id in never_sent else "unknown"
+            delivery: Delivery = "never_sent" if pending.id in unsent else "unknown"
             pending.waiter.refuse(error, delivery)
         self._handlers.stop(self._server_requests.close())
+
+    def _unsent(self) -> set[Hashable]:
+        """The ids of what the server has not been sent a byte of."""
+        return self._never_sent | self._child.unsent()
 
     def stop(self) -> Future[None]:
         """Bring the process to its end; the future is done when it is gone."""

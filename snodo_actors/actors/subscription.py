@@ -1,8 +1,9 @@
 """The actor of one listen stream on a shared connection.
 
-It stands between the port, which hands it what the server sends, and the owner, who says how much it
-wants. It watches both: the end of the owner ends the stream on the server; the end of the port is told
-to the owner, or, if that was asked for, the stream is opened again once the connection is back.
+It stands between the port, which hands it what the server sends, and the owner, who says how much
+it wants. It watches both: the end of the owner ends the stream on the server; the end of the port
+is told to the owner, or, if that was asked for, the stream is opened again once the connection is
+back.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from snodo_actors.actors import telemetry
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.actors.streams import (
@@ -233,6 +235,13 @@ class SubscriptionActor(GenServer):
                     self.listen.opening.try_fail(error.again().named(self.listen.who))
                 case stream.Deliver(payloads):
                     for payload in payloads:
+                        if payload[0] == "dropped" and telemetry.handlers:
+                            telemetry.emit(
+                                "subscription.dropped",
+                                who=self.listen.who,
+                                ref=self.ref,
+                                count=payload[1],
+                            )
                         if payload[0] == "dropped" and telemetry.handlers:
                             self._tell_dropped(payload[1])
                         owner.send(("snodo_subscription", self.ref, payload))

@@ -6,8 +6,8 @@ Events and what comes with them (times in seconds):
 - `request.start`  who, method, params, id, carrier; `request.stop`  who, method, id, duration,
   result, error. What a handler puts into *carrier* (`traceparent`, `tracestate`) goes into the
   request's `_meta`, unless the caller gave a trace context.
-- `port.exit`  who, pid, status, error: a server process ended by itself
-- `port.restart`  who: a supervised server was started again
+- `port.start`  who, pid: a server process was started, for the first time or again
+- `port.exit`  who, pid, error: a server process ended by itself, or its pipes broke
 - `subscription.dropped`  who, ref, count: an owner was too slow for its buffer
 
 Handlers run where the event happens, mostly in the thread of an event loop: they must be quick. One

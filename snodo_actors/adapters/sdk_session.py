@@ -1,7 +1,7 @@
 """One session of a server of the official SDK: a process of the node, behind streams in memory.
 
-What its tasks raise stays here. A call gets what the session sent for it, one by one, in the task or
-thread that waits for it; if the session ends, the call is told why.
+What its tasks raise stays here. A call gets what the session sent for it, one by one, in the task
+or thread that waits for it; if the session ends, the call is told why.
 """
 
 from __future__ import annotations
@@ -201,6 +201,8 @@ class SDKSession:
                     return
                 case _Close():
                     return
+                case _:
+                    pass
 
     def _framed(self, message: JSONObject) -> SessionMessage:
         framed = mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
@@ -245,9 +247,10 @@ def _refusal(message: JSONObject) -> JSONObject:
     return error_response(message["id"], METHOD_NOT_FOUND, "method not found")
 
 
-def _failed(error: BaseException) -> TransportError:
+def _failed(error: Exception) -> TransportError:
     """Tell of the failure of a session, not of the groups it came in."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    said = str(error) or type(error).__name__
-    return TransportError(-32000, f"the in-process server failed: {said}", cause=error)
+    first: Any = error
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    said = str(first) or type(first).__name__
+    return TransportError(-32000, f"the in-process server failed: {said}", cause=first)

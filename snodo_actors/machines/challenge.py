@@ -67,10 +67,7 @@ def _parse(lexemes: list[tuple[str, str]]) -> list[Challenge]:
         elif _is_parameter(lexemes, at):
             if not challenges:
                 break
-            value_kind, value = lexemes[at + 2]
-            if value_kind == "quoted":
-                value = _ESCAPE.sub(r"\1", value)
-            params.setdefault(text.lower(), value)
+            params.setdefault(text.lower(), _ESCAPE.sub(r"\1", lexemes[at + 2][1]))
             at += 3
         elif lexemes[at + 1 : at + 2] == [("mark", "=")]:
             break  # a name without a value

@@ -145,10 +145,8 @@ class Correlation(Generic[W, S]):
 
     def close(self, id: int) -> Pending[W] | None:
         """Stop waiting for the answer to *id*, and return who waited."""
-        pending = self._pending.pop(id, None)
-        if pending is not None:
-            self._due.drop(id)
-        return pending
+        self._due.drop(id)
+        return self._pending.pop(id, None)
 
     def close_stream(self, id: int) -> S | None:
         """Stop listening for *id*, and return who listened."""

@@ -184,8 +184,9 @@ class Child:
         self._exit = Exit(status, None) if status >= 0 else Exit(128 - status, signal_name(-status))
         if self._exit_watch is not None:
             self._exit_watch.stop()
-        ends = [end for end in (self._errors, self._output) if end is not None]
-        if all([end.drain() for end in ends]):
+        if self._errors is not None:
+            self._errors.drain()
+        if self._output is None or self._output.drain():
             self._report()
         else:
             self._node.after(GRACE, self._report)
@@ -220,12 +221,11 @@ class Child:
         if process is None or self._gone.done():
             return
         self._discarding = True
-        if self._exit is None:
-            end_by(process, _KILL)
-            until = time.monotonic() + KILL_WAIT
-            while self._exit is None and time.monotonic() < until:
-                time.sleep(0.0005)
-                self._ended()
+        until = time.monotonic() + KILL_WAIT
+        self._signal(_KILL)
+        while self._exit is None and time.monotonic() < until:
+            time.sleep(0.0005)
+            self._ended()
         self._carry_out(self._ladder.exited())
 
     def _carry_out(self, deed: Deed | None) -> None:
@@ -236,8 +236,7 @@ class Child:
                 if self._input is not None:
                     self._input.close()
             case Signal(name):
-                if self._process is not None and self._exit is None:
-                    end_by(self._process, getattr(signal, name, _KILL))
+                self._signal(getattr(signal, name, _KILL))
             case Finished():
                 self._release()
                 self._gone.try_set(None)
@@ -245,6 +244,10 @@ class Child:
         next_at = self._ladder.next_at()
         if next_at is not None:
             self._timer = self._node.after(next_at - self._node.now(), self._next_step)
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None and self._exit is None:  # else its number may be another's
+            end_by(self._process, number)
 
     def _next_step(self) -> None:
         self._carry_out(self._ladder.due(self._node.now()))

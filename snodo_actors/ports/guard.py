@@ -85,7 +85,7 @@ class Guard:
             try:
                 process = subprocess.Popen(
                     [sys.executable, "-I", "-S", "-E", str(_PROGRAM), str(os.getpid())],
-                    stdin=its,
+                    stdin=its.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",

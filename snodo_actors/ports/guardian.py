@@ -29,7 +29,7 @@ def main(program: int) -> None:
     poll.register(0, select.POLLIN)
     os.set_blocking(0, False)
     try:
-        # The program's stdin for us may be held open by what it forked, so its process is watched too.
+        # A fork of the program may hold its end of our stdin open, so it is watched as well.
         gone = os.pidfd_open(program)
     except (AttributeError, OSError):  # not on this system, or gone already
         gone = -1

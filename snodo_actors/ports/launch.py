@@ -19,6 +19,13 @@ from snodo_actors.words.stdio_options import StdioOptions
 
 WINDOWS = os.name == "nt"
 
+# A group of its own: what it starts ends with it, and a Ctrl-C that is meant for us is ours alone.
+# On Windows no console window pops up for a server of a program that has none.
+if sys.platform == "win32":
+    CREATION_FLAGS = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+else:
+    CREATION_FLAGS = 0
+
 
 def launch(command: str, args: Iterable[str], options: StdioOptions) -> subprocess.Popen[bytes]:
     """Start a server; its stderr is a pipe too where the options want to see it.
@@ -36,7 +43,8 @@ def launch(command: str, args: Iterable[str], options: StdioOptions) -> subproce
             env=_environment(os.environ, options.env),
             cwd=options.cd,
             bufsize=0,
-            **_own_group(),
+            creationflags=CREATION_FLAGS,
+            start_new_session=not WINDOWS,
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise could_not_start(command, error) from error
@@ -86,15 +94,6 @@ def _environment(inherited: Mapping[str, str], changes: Any) -> dict[str, str]:
     return env
 
 
-def _own_group() -> dict[str, Any]:
-    """A group, so that what it starts ends with it, and a Ctrl-C that is meant for us is ours."""
-    if sys.platform == "win32":
-        # No console window pops up for a server of a program that has none.
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-        return {"creationflags": flags}
-    return {"start_new_session": True}
-
-
 def _end_tree_on_windows(process: subprocess.Popen[bytes]) -> None:
     """There are no signals and no groups to be killed: the tree is found by who started whom."""
     with contextlib.suppress(OSError):
@@ -103,7 +102,7 @@ def _end_tree_on_windows(process: subprocess.Popen[bytes]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            **_own_group(),
+            creationflags=CREATION_FLAGS,
         ).returncode = 0  # nobody waits for it
         return
     process.terminate()

@@ -1,4 +1,4 @@
-"""What a server says on stderr: kept for the reason of its exit, and logged or handed to a function.
+"""What a server says on stderr: kept for the reason of its exit; logged, or handed to a function.
 
 Knows lines; where they come from, a reader knows.
 """
@@ -42,6 +42,6 @@ class Stderr:
             return
         try:
             self._function(line)
-        except Exception:  # the user's function must not harm the server it listens to
+        except Exception:  # noqa: BLE001  # the user's: it must not harm what it listens to
             _log.exception("%s: the function given as stderr= failed and gets no more", self._who)
             self._function = None

@@ -1,7 +1,7 @@
 """Pipes that no loop watches, as on Windows: a thread for each end, which may block.
 
-The thread alone closes its pipe: to close one in which another thread is blocked would block too. It
-ends when the pipe does, that is with the process at its other end.
+The thread alone closes its pipe: to close one in which another thread is blocked would block too.
+It ends when the pipe does, that is with the process at its other end.
 """
 
 from __future__ import annotations

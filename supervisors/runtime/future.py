@@ -66,6 +66,7 @@ class Future(pykka.Future[T]):
     __slots__ = ("_callbacks", "_home", "_state", "_value")
 
     _get_hook: Any = None
+    _how_to_wait = "value = await future"
     _home: Home | None
     _state: int
     _value: Any
@@ -209,7 +210,7 @@ class Future(pykka.Future[T]):
     def _wait(self, timeout: float | None) -> None:
         home = self._home
         if home is not None and home.thread_id == _get_ident():
-            raise WouldBlock
+            raise WouldBlock(self._how_to_wait)
         gate = threading.Lock()
         gate.acquire()
 

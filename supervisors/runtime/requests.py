@@ -19,6 +19,8 @@ class Ask(Future[Any]):
 
     __slots__ = ("message", "server")
 
+    _how_to_wait = "value = await ref.ask(message, block=False)"
+
     def __init__(self, server: Process, message: Any) -> None:
         super().__init__(server.node)
         self.server = server
@@ -46,6 +48,8 @@ class Call(Ask):
     """
 
     __slots__ = ("deadline", "timeout", "timer")
+
+    _how_to_wait = "value = await ref.call(request)"
 
     def __init__(self, server: Process, message: Any, timeout: float | None) -> None:
         self._state = 0

@@ -423,13 +423,16 @@ def test_requests_run_where_they_are_awaited() -> None:
     assert seen == [threading.get_ident()] * 2
 
 
+ERROR = {"jsonrpc": "2.0", "id": 1, "error": {"code": 7, "message": "m", "data": 1}}
+BOTH = {"result": {}, "error": {}}
+LATE = snodo.RequestTimeout(-32001, "late", cause="timeout")
 RESPONSES = [
-    ({"jsonrpc": "2.0", "id": 1, "error": {"code": 7, "message": "m", "data": 1}}, "ServerError", 7, None),
-    ({"result": {}, "error": {}}, "TransportError", -32000, {"result": {}, "error": {}}),
+    (ERROR, "ServerError", 7, None),
+    (BOTH, "TransportError", -32000, BOTH),
     ("text", "TransportError", -32000, "text"),
     (None, "TransportError", -32000, None),
-    (snodo.RequestTimeout(-32001, "late", cause="timeout"), "RequestTimeout", -32001, "timeout"),
-]  # fmt: skip
+    (LATE, "RequestTimeout", -32001, "timeout"),
+]
 
 
 @pytest.mark.parametrize(("answer", "kind", "code", "cause"), RESPONSES)
@@ -474,14 +477,15 @@ def test_input_is_asked_for_over_a_transport(transport: Any, version: str) -> No
     assert result["content"][0]["text"] == "Hello Bo, asked"
 
 
+FORM = {"message": "?", "requestedSchema": {}}
 SERVER_REQUESTS = [
     ({"id": 1, "method": "ping"}, {"result": {}}),
     ({"id": "a", "method": "sampling/createMessage", "params": {}}, {"error": -32602}),
     ({"id": 1, "method": "roots/list"}, {"error": -32601}),
     ({"id": 1, "method": "none"}, {"error": -32601}),
-    ({"id": 1, "method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}, {"result": NAME}),
+    ({"id": 1, "method": "elicitation/create", "params": FORM}, {"result": NAME}),
     ({"method": "ping"}, {"error": -32600}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("request_", "expected"), SERVER_REQUESTS)

@@ -100,6 +100,15 @@ def test_one_more_than_the_limit_pushes_out_the_one_used_least_recently():
     assert [r for r in "abcd" if cache.lookup(key(rest=r), 1.0)] == ["a", "c", "d"]
 
 
+def test_the_limits_are_256_results_and_16_mebibytes():
+    cache = Cache[str]()
+    for number in range(257):
+        store(cache, key(rest=number))
+    assert (len(cache), cache.lookup(key(rest=0), 1.0)) == (256, None)
+    assert not store(cache, key(), size=16 * 1024 * 1024 + 1)
+    assert store(cache, key(), size=16 * 1024 * 1024)
+
+
 def test_bytes_push_out_as_many_as_needed_and_too_large_a_result_none():
     cache = Cache[str](max_bytes=10)
     for rest in "abc":

@@ -12,11 +12,11 @@ from snodo_actors.machines.schedule import Schedule
 
 def test_keys_come_due_in_the_order_of_their_times_then_of_their_setting():
     schedule = Schedule[str]()
-    for key, at in (("late", 9.0), ("first", 1.0), ("second", 1.0), ("never", inf)):
+    for key, at in (("late", 9.0), ("one", 1.0), ("another", 1.0), ("never", inf)):
         schedule.set(key, at)
 
     assert (schedule.next_at(), len(schedule)) == (1.0, 3)
-    assert schedule.take_due(1.0) == ["first", "second"]
+    assert schedule.take_due(1.0) == ["one", "another"]
     assert schedule.take_due(1.0) == []
     assert schedule.next_at() == 9.0
 
@@ -50,19 +50,20 @@ def test_clear_forgets_every_key():
     schedule = Schedule[str]()
     schedule.set("a", 1.0)
     schedule.clear()
-    assert (len(schedule), schedule.next_at()) == (0, None)
+    assert (len(schedule), schedule.next_at(), schedule._heap) == (0, None, [])
 
 
 @pytest.mark.parametrize("live", [0, 1, 100])
-def test_what_is_out_of_date_does_not_pile_up(live):
+def test_what_is_out_of_date_does_not_pile_up_and_what_is_not_stays(live):
+    times = {-key: 1e9 + key * 37 % 101 for key in range(live)}
     schedule = Schedule[int]()
-    for key in range(live):
-        schedule.set(-key, 1e9)
+    for key, at in times.items():
+        schedule.set(key, at)
     for key in range(1, 10_000):
         schedule.set(key, float(key))
         schedule.drop(key)
         assert len(schedule._heap) <= 2 * (live + 1) + 65
-    assert len(schedule) == live
+    assert schedule.take_due(2e9) == sorted(times, key=times.__getitem__)
 
 
 class Times(RuleBasedStateMachine):

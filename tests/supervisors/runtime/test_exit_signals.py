@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 import trio
 import trio.lowlevel
+import trio.testing
 from inside import PATIENCE, inside, silenced
 
 import supervisors
@@ -116,7 +117,8 @@ def spawned(node, log, trapping):
             else:
                 log.append(message)
 
-    return spawn(obey, trap_exit=trapping)
+    STARTED.append(spawn(obey, trap_exit=trapping))
+    return STARTED[-1]
 
 
 MAKERS = [actor(Plain), actor(PlainAsync), server, spawned]
@@ -128,6 +130,19 @@ def through(ref):
     done: Future[None] = Future()
     ref.send(lambda: done.try_set(None))
     done.get(timeout=PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def _killed():
+    """End what the tests leave: a trapping process takes as long to stop as it likes."""
+    STARTED.clear()
+    yield
+    for ref in STARTED:
+        exit(ref, KILL)
+    STARTED.clear()
+
+
+STARTED: list[supervisors.Ref] = []
 
 
 @KINDS
@@ -406,9 +421,9 @@ def test_a_kill_ends_a_spawned_function_before_it_has_begun(node) -> None:
         ref = spawn(lambda: ran.append("ran"))
         down = when_down(ref)
         exit(ref, KILL)
-        return down
+        return [down]
 
-    assert inside(node, body).get(timeout=PATIENCE) == KILLED
+    assert inside(node, body)[0].get(timeout=PATIENCE) == KILLED
     assert ran == []
 
 
@@ -446,31 +461,85 @@ async def test_a_signal_cancels_a_task_that_does_not_trap(inner_node) -> None:
     assert seen == [True]
 
 
-async def test_a_signal_cancels_one_task_and_not_its_siblings(inner_node) -> None:
-    seen: list[object] = []
-    gate = anyio.Event()
+def test_a_signal_cancels_one_asyncio_task_and_not_its_siblings() -> None:
+    async def main():
+        async with supervisors.Node():
+            gate, found = asyncio.Event(), Future[supervisors.Ref]()
 
-    async def victim(*, task_status):
-        trap_exit(False)
-        task_status.started(self_())
-        await anyio.sleep_forever()
+            async def victim():
+                trap_exit(False)
+                found.set(self_())
+                await asyncio.sleep(PATIENCE)
 
-    async def sibling(*, task_status):
-        task_status.started(self_())
-        await gate.wait()
-        seen.append("sibling")
+            async def sibling():
+                await gate.wait()
+                return "sibling"
 
-    async with anyio.create_task_group() as tasks:
-        ref = await tasks.start(victim)
-        await tasks.start(sibling)
-        down = when_down(ref)
-        exit(ref, "boom")
-        assert await down == BOOM
-        await anyio.wait_all_tasks_blocked()
-        gate.set()
-        seen.append("parent")
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(victim())
+                other = tasks.create_task(sibling())
+                ref = await found
+                down = when_down(ref)
+                exit(ref, "boom")
+                assert await down == BOOM
+                await asyncio.sleep(0.01)
+                gate.set()
+            return other.result()
 
-    assert sorted(seen) == ["parent", "sibling"]
+    assert asyncio.run(main()) == "sibling"
+
+
+def test_a_signal_cancels_one_trio_task_and_not_its_siblings() -> None:
+    async def main():
+        async with supervisors.Node():
+            gate, found, seen = trio.Event(), Future[supervisors.Ref](), []
+
+            async def victim():
+                trap_exit(False)
+                found.set(self_())
+                await trio.sleep_forever()
+
+            async def sibling():
+                await gate.wait()
+                seen.append("sibling")
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(victim)
+                nursery.start_soon(sibling)
+                ref = await found
+                down = when_down(ref)
+                exit(ref, "boom")
+                assert await down == BOOM
+                await trio.testing.wait_all_tasks_blocked()
+                gate.set()
+                await trio.testing.wait_all_tasks_blocked()
+                seen.append("parent")
+            return seen
+
+    assert trio.run(main) == ["sibling", "parent"]
+
+
+def test_a_signal_cancels_the_whole_trio_task_not_the_scope_it_was_found_in() -> None:
+    async def main():
+        async with supervisors.Node():
+            found, seen = Future[supervisors.Ref](), []
+
+            async def victim():
+                with trio.CancelScope():
+                    trap_exit(False)
+                    found.set(self_())
+                seen.append("left the scope")
+                await trio.sleep(0.2)
+                seen.append("was not cancelled")
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(victim)
+                ref = await found
+                await trio.testing.wait_all_tasks_blocked()
+                exit(ref, "boom")
+            return seen
+
+    assert trio.run(main) == ["left the scope"]
 
 
 async def test_a_kill_cancels_a_task_that_traps(inner_node) -> None:
