@@ -45,16 +45,20 @@ class InPlaceClient(Client):
         self._closed = False
 
     def close(self) -> Future[None]:
-        """Close the connection, where this is awaited; closing one to our own server does nothing.
+        """Close the connection, here and now; what takes time goes on where the future is awaited.
 
-        Harmless when repeated. The future never fails.
+        Harmless when repeated. The future never fails. A `Server` of ours has nothing to close.
         """
-        if self._closed or self._carriage.close is None:
-            closed: Future[None] = Future(self._node)
-            closed.try_set(None)
-            return closed
-        self._closed = True
-        return Conversation(self._node, self.who, _nowhere).follow(self._closing())
+        rest = None
+        if not self._closed and self._carriage.close is not None:
+            self._closed = True
+            closing = settling.close(self._carriage, self._options, self.session)
+            rest = carry_out(closing)
+        if rest is not None:
+            return Conversation(self._node, self.who, _nowhere).follow(_rest_of(rest))
+        closed: Future[None] = Future(self._node)
+        closed.try_set(None)
+        return closed
 
     def listen(
         self,
@@ -100,10 +104,6 @@ class InPlaceClient(Client):
             profile,
             lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me),
         )
-
-    def _closing(self) -> Flow:
-        carriage, options, session = self._carriage, self._options, self.session
-        yield UserCode(lambda _: carry_out(settling.close(carriage, options, session)), None)
 
     def _call(self, method: str, params: Mapping[str, Any], options: dict[str, Any]) -> Future[Any]:
         read, conversation = self._converse(options)
@@ -178,6 +178,10 @@ class _Opened(Conversation):
 
     def _broke(self, error: BaseException) -> None:
         super()._broke(error.named(self.who) if isinstance(error, Error) else error)
+
+
+def _rest_of(rest: Any) -> Flow:
+    yield UserCode(lambda _: rest, None)
 
 
 def _nowhere(_request: Any) -> None:

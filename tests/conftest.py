@@ -61,6 +61,9 @@ def _warm() -> Iterator[None]:
         import uvloop
 
         uvloop.new_event_loop().close()  # opens a pipe for signals, for good
+    from snodo_actors.ports.guard import guard
+
+    guard.start()  # a process that ends with this one
     node = supervisors.default_node()
     yield
     node.stop(10.0)

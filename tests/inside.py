@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import anyio
+
 import supervisors
 
 PATIENCE = 10.0
@@ -31,6 +33,12 @@ def inside(node: supervisors.Node, function: Callable[..., Any], *args: Any, **o
         reason = supervisors.when_down(ref).get(timeout=PATIENCE)
     assert outcome.done(), f"the process ended before its function: {reason}"
     return outcome.get(timeout=0)
+
+
+async def within(awaitable: Any) -> Any:
+    """Await with patience: a test that hangs shall fail instead."""
+    with anyio.fail_after(PATIENCE):
+        return await awaitable
 
 
 class silenced:  # noqa: N801  # reads as a word: `with silenced():`

@@ -25,17 +25,17 @@ class Log:
         self.lines: list[Any] = []
 
 
-def high_level(log: Log, *, fails: str = "") -> MCPServer[Any]:
+def high_level(log: Log, *, breaks: str = "") -> MCPServer[Any]:
     @asynccontextmanager
     async def lifespan(_server: Any) -> AsyncIterator[dict[str, str]]:
         log.lines.append("begun")
-        if fails == "begin":
+        if breaks == "begin":
             raise RuntimeError("no database")
         try:
             yield {"db": "open"}
         finally:
             log.lines.append("ended")
-            if fails == "end":
+            if breaks == "end":
                 raise RuntimeError("it would not close")
 
     server: MCPServer[Any] = MCPServer(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +23,7 @@ from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import exchange_failed
 from snodo_actors.words.types import JSONObject, Session, is_object
-from supervisors import Node
+from supervisors import Node, WouldBlock
 
 LOST = (
     OSError,
@@ -36,12 +38,13 @@ LOST = (
 class InPlaceConversation(Conversation):
     """Carries its requests out where it is awaited; progress comes while one is carried out."""
 
-    __slots__ = ("_carry", "_thread")
+    __slots__ = ("_blocks", "_carry", "_thread")
 
     def __init__(self, node: Node, who: str, carry: Callable[[Request], Any]) -> None:
         super().__init__(node, who, self._take)
         self._carry = carry
         self._thread: int | None = None
+        self._blocks = False
         self.add_done_callback(_let_go)
 
     def _take(self, request: Request) -> None:
@@ -51,7 +54,23 @@ class InPlaceConversation(Conversation):
 
     def _carried_out(self, request: Request) -> Any:
         self._thread = threading.get_ident()
-        return self._carry(request)
+        rest = self._carry(request)
+        if rest is not None and self._blocks and in_async_code():
+            rest.close()
+            raise WouldBlock("await client.call_tool(...)")
+        return rest
+
+    def get(self, *, timeout: float | None = None) -> Any:
+        """Wait in this thread for the result; see `Conversation.get`.
+
+        Raises:
+            WouldBlock: What is called here is async, and this thread runs an event loop.
+        """
+        self._blocks = True
+        try:
+            return super().get(timeout=timeout)
+        finally:
+            self._blocks = False
 
     def progress(self, function: Callable[[JSONObject], Any], params: JSONObject) -> Any:
         """Call *function* here and now; from another thread, where the call is awaited."""
@@ -59,6 +78,16 @@ class InPlaceConversation(Conversation):
             return function(params)
         super().progress(function, params)
         return None
+
+
+def in_async_code() -> bool:
+    """Tell whether this thread runs an event loop, so that nothing here can wait for another."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        trio = sys.modules.get("trio")
+        return trio is not None and bool(trio.lowlevel.in_trio_run())
+    return True
 
 
 def _let_go(conversation: InPlaceConversation) -> None:

@@ -93,6 +93,9 @@ class Peer:
         self._handlers = Handlers(node, dict(client.input_handlers), stdio.max_server_requests)
         self._child = Child(node, events, who, stdio)
 
+    def __repr__(self) -> str:
+        return f"<Peer {self.pid}>"
+
     def start(self, target: Stdio) -> None:
         """Start the process.
 

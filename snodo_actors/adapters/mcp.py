@@ -12,7 +12,6 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from mcp.server import Server as LowLevelServer
-from mcp.server.mcpserver import MCPServer
 
 from snodo_actors.adapters.sdk_session import SDKSession
 from snodo_actors.ports.transport import Carriage
@@ -69,13 +68,18 @@ def runtime(server: Any, versions: Iterable[str] | str | None = None) -> SDKRunt
         TypeError: *server* is none of these.
         ValueError: A version is not known, or there is none.
     """
-    lifespan: Lifespan = nullcontext
-    lowlevel: Any = server
-    if isinstance(server, MCPServer):
-        lowlevel = getattr(server, "_lowlevel_server", None)  # the SDK has no public way to it
-    elif not isinstance(server, LowLevelServer):
-        lowlevel = getattr(server, "_mcp_server", None)  # FastMCP
-        lifespan = getattr(server, "_lifespan_manager", nullcontext)
-    if not isinstance(lowlevel, LowLevelServer):
+    lowlevel = _lowlevel(server)
+    if lowlevel is None:
         raise TypeError(f"{server!r} is no server of the SDK (mcp 2.x), and no FastMCP of it")
+    lifespan: Lifespan = getattr(server, "_lifespan_manager", nullcontext)  # FastMCP's
     return SDKRuntime(lowlevel, lifespan, read_versions(versions))
+
+
+def _lowlevel(server: Any) -> Any:
+    """Find what *server* is built on; neither the SDK's own class nor FastMCP shows it."""
+    built_on = (getattr(server, name, None) for name in ("_lowlevel_server", "_mcp_server"))
+    return next((found for found in (server, *built_on) if _is_lowlevel(found)), None)
+
+
+def _is_lowlevel(server: Any) -> bool:
+    return isinstance(server, LowLevelServer)

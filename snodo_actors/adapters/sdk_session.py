@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import mcp_types
@@ -249,8 +249,8 @@ def _refusal(message: JSONObject) -> JSONObject:
 
 def _failed(error: Exception) -> TransportError:
     """Tell of the failure of a session, not of the groups it came in."""
-    first: Any = error
+    first: BaseException = error
     while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
+        first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
     said = str(first) or type(first).__name__
     return TransportError(-32000, f"the in-process server failed: {said}", cause=first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import anyio
 
@@ -24,10 +24,30 @@ CLEANUP_TIMEOUT: Final = 5.0
 """Seconds each step may take that a flow still wants after it was cancelled."""
 
 
-def carry_out(flow: Flow[T]) -> T | Awaitable[T]:
-    """Carry *flow* out here: its result, or an awaitable for the rest of it."""
+class Rest(Generic[T]):
+    """The rest of a flow, from its first awaitable on; it is awaited once, or closed."""
+
+    __slots__ = ("_flow", "_value")
+
+    def __init__(self, flow: Flow[T], value: Any) -> None:
+        self._flow = flow
+        self._value = value
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return _wait(self._flow, self._value).__await__()
+
+    def close(self) -> None:
+        """Let it be, as nobody waits for it."""
+        close = getattr(self._value, "close", None)
+        if close is not None:
+            close()
+        _abandon(self._flow)
+
+
+def carry_out(flow: Flow[T]) -> T | Rest[T]:
+    """Carry *flow* out here: its result, or the rest of it, which is to be awaited."""
     done, value = _carry_on(flow, flow.send, None)
-    return value if done else _wait(flow, value)
+    return value if done else Rest(flow, value)
 
 
 def _carry_on(flow: Flow[Any], go: Callable[[Any], Step], value: Any) -> tuple[bool, Any]:

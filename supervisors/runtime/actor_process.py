@@ -82,6 +82,8 @@ class ActorProcess(PykkaView):
         self._work: Work | None = None
         self._grace: TimerHandle | None = None
 
+    has_terminate = True
+
     @property
     def restarts_children(self) -> bool:  # type: ignore[override]  # a constant there
         """Whether the actor is a supervisor."""

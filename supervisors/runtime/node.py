@@ -193,7 +193,7 @@ class Node(Timers, ProcessTable):
             self._state = "stopping"
             try:
                 await take_down(self, self._root.process if self._root is not None else None)
-            except Exception:
+            except Exception:  # noqa: BLE001  # whatever one process does, the node ends
                 _log.exception("%s could not stop its processes in order", self.name)
                 for process in list(self.processes.values()):
                     process.die(SHUTDOWN)

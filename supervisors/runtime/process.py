@@ -36,6 +36,8 @@ class Process:
 
     busy = False
     """Whether a task of the process waits for something."""
+    has_terminate = False
+    """Whether it is an actor, which may have something to put in order at its end."""
     restarts_children = False
     """Whether it is a supervisor, which takes as long to stop as its children do."""
     owned_by_node = True

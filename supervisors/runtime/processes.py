@@ -42,11 +42,12 @@ def exit(dest: Dest, reason: Any) -> None:
         return
     sender = self_process()
     reason = as_reason(reason)
-    if process is sender and process.owned_by_node:
+    if process is sender and (not process.trapping or isinstance(reason, Kill)):
+        if not process.owned_by_node:  # nobody else sees what ends a task or thread of the user's
+            process.leave(KILLED if isinstance(reason, Kill) else reason)
         if isinstance(reason, Kill):
             raise ExitProcess(KILLED, signalled=True)
-        if not process.trapping:
-            raise ExitProcess(reason, signalled=True)
+        raise ExitProcess(reason, signalled=True)
     process.transmit(process.on_exit_signal, sender, reason, False)
 
 

@@ -31,9 +31,11 @@ async def take_down(node: Node, root: Process | None) -> None:
         stop_process(process, SHUTDOWN, None)
         if not number % 256:
             await checkpoint()
-    until = time.monotonic() + _PATIENCE
+    begun = time.monotonic()
     for process in alone:
-        await _wait_for_end(process, until - time.monotonic())
+        # A bare function that traps exits has no terminate() to wait for; it gets the grace.
+        patience = _PATIENCE if process.has_terminate else min(node.kill_grace, _PATIENCE)
+        await _wait_for_end(process, begun + patience - time.monotonic())
     if root is not None:
         await _stop(root, math.inf)
     left = [process for process in node.processes.values() if process.owned_by_node]

@@ -5,6 +5,7 @@ Knows when a task ends; knows nothing of actors, whose tasks are entered here to
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import sys
@@ -131,9 +132,14 @@ def process_of_task(task: Any, node: Node) -> Process:
         make = _found_on_asyncio if hasattr(task, "add_done_callback") else _found_on_trio
         process = make(task, node)
         task_processes[task] = process
-        found = process
-        node.post(lambda: node.processes.__setitem__(found.id, found))
+        node.post(functools.partial(enter, process))
     return process
+
+
+def enter(process: Process) -> None:
+    """Enter a process that was found running, unless it has ended meanwhile."""
+    if process.state != DEAD:
+        process.node.processes[process.id] = process
 
 
 def _found_on_asyncio(task: Any, node: Node) -> Process:
@@ -159,14 +165,25 @@ def _found_on_asyncio(task: Any, node: Node) -> Process:
 def _found_on_trio(task: Any, node: Node) -> Process:
     trio = sys.modules["trio"]
     token = trio.lowlevel.current_trio_token()
-    scope = task._cancel_status._scope  # noqa: SLF001  # trio has no way to cancel a task from outside
 
     def cancel() -> None:
-        token.run_sync_soon(scope.cancel)
+        token.run_sync_soon(_cancel_on_trio, task)
 
     process = FoundTask(node, f"task {task.name}", cancel)
     _trio_ends().add(task, process)
     return process
+
+
+def _cancel_on_trio(task: Any) -> None:
+    """Cancel the innermost scope of *task*, if it has one of its own.
+
+    trio has no other way to cancel a task from outside; a task without a scope of its own shares
+    that of its nursery, with its siblings, and goes on, counting as ended, as a thread does.
+    """
+    status = task._cancel_status  # noqa: SLF001  # see above
+    nursery = task.parent_nursery
+    if status is not None and (nursery is None or status is not nursery._cancel_status):  # noqa: SLF001  # see above
+        status._scope.cancel()  # noqa: SLF001  # see above
 
 
 class _TrioEnds:
@@ -181,7 +198,24 @@ class _TrioEnds:
     def task_exited(self, task: Any) -> None:
         process = self._watched.pop(task, None)
         if process is not None:
-            process.leave(NORMAL)
+            process.leave(_reason_on_trio(task))
+
+
+def _reason_on_trio(task: Any) -> ExitReason:
+    """Why *task* has just ended: trio tells only that it did, but the caller knows."""
+    trio = sys.modules["trio"]
+    frame = sys._getframe()  # noqa: SLF001  # see above
+    for _ in range(8):
+        outcome = frame.f_locals.get("outcome")
+        if frame.f_locals.get("task") is task and hasattr(outcome, "unwrap"):
+            error = getattr(outcome, "error", None)
+            if error is None:
+                return NORMAL
+            return CANCELLED if isinstance(error, trio.Cancelled) else as_reason(error)
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return NORMAL
 
 
 _trio_watchers: WeakKeyDictionary[Any, _TrioEnds] = WeakKeyDictionary()

@@ -6,6 +6,7 @@ traps exits until it says otherwise, and a signal that ends it only makes it cou
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.requests import Cast
 from supervisors.runtime.states import DEAD, RUNNING
+from supervisors.runtime.tasks import enter
 from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:
@@ -56,8 +58,7 @@ def process_of_thread(node: Node) -> Process:
     if own is None or own.state == DEAD:
         own = here.own = FoundThread(node, f"thread {threading.current_thread().name}")
         here.ending = _Ending(own)
-        found = own
-        node.post(lambda: node.processes.__setitem__(found.id, found))
+        node.post(functools.partial(enter, own))
     return own
 
 

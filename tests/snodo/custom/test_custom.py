@@ -267,6 +267,13 @@ def test_a_session_without_an_id_is_not_ended(headers: Any) -> None:
     assert wire.names()[-2:] == ["notifications/initialized", "close"]
 
 
+def test_to_close_needs_no_waiting_where_nothing_has_to_wait() -> None:
+    wire = Wire()
+    opened(Plain, wire).close()
+
+    assert wire.names()[-1] == "close"
+
+
 def test_to_close_never_fails(caplog: Any) -> None:
     wire = Wire()
     wire.headers, wire.session_ended = [("mcp-session-id", "s-1")], ValueError("no session")

@@ -16,7 +16,7 @@ from inside import inside, silenced
 
 import snodo_actors as snodo
 from snodo_actors.server import Call, Server
-from supervisors import Node, receive, self_
+from supervisors import Node, WouldBlock, receive, self_
 
 SERVER = make()
 
@@ -158,6 +158,17 @@ def test_a_plain_function_needs_no_event_loop() -> None:
         return "none"
 
     assert texts(opened(server).call_tool("loops").get()) == ["none"]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_to_block_in_async_code_works_only_without_waiting(backend: str) -> None:
+    async def run() -> None:
+        client = await snodo.direct(SERVER.runtime())
+        assert client.call_tool("add", {"a": 1}).get()["structuredContent"] == {"result": 3}
+        with pytest.raises(WouldBlock, match=r"await client.call_tool"):
+            client.call_tool("async_steps", {"count": 1}).get()
+
+    anyio.run(run, backend=backend)
 
 
 async def test_a_cancelled_call_cancels_the_function() -> None:
