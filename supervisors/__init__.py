@@ -12,6 +12,7 @@ from supervisors.behaviours.task import Task, yield_many
 from supervisors.behaviours.task_supervisor import TaskSupervisor, TaskSupervisorRef
 from supervisors.machines.mailbox import Bound
 from supervisors.runtime.actor import Actor
+from supervisors.runtime.actor_ref import ActorRef
 from supervisors.runtime.backends import Backend
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
@@ -32,7 +33,7 @@ from supervisors.runtime.processes import (
     when_down,
     whereis,
 )
-from supervisors.runtime.ref import ActorRef, Ref
+from supervisors.runtime.ref import Ref
 from supervisors.runtime.reports import subscribe_reports
 from supervisors.runtime.send_later import SentLater, cancel_timer, send_after, start_timer
 from supervisors.runtime.sending import alias, call, cast, mailbox, receive, send, unalias

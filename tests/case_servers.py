@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,13 @@ class Place:
                 raise AssertionError(f"{inspect.getsource(condition).strip()} does not come true")
             await self.sleep(0.01)
         return value
+
+    async def in_thread(self, function: Callable[[], Any]) -> None:
+        """Run *function* in a thread of its own, and wait for the end of that."""
+        context = contextvars.copy_context()
+        thread = threading.Thread(target=context.run, args=(function,))
+        thread.start()
+        await self.until(lambda: not thread.is_alive())
 
     async def all(self, *futures: Any) -> list[Any]:
         """What came of each: a value, or the error it failed with."""
@@ -344,18 +351,3 @@ class Memory:
             if line.startswith(field):
                 return int(line.split()[1]) / 1024
         raise AssertionError(f"no {field} here")
-
-
-# ---- processes of the user's
-
-
-@contextlib.contextmanager
-def thread_of(function: Callable[[], Any]) -> Generator[threading.Thread]:
-    """A thread that runs *function* in this test's node; it has ended when the block is over."""
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(function,))
-    thread.start()
-    try:
-        yield thread
-    finally:
-        thread.join(PATIENCE)
-        assert not thread.is_alive(), "the thread of the test hangs"

@@ -83,14 +83,29 @@ def test_every_mark_marks_a_program() -> None:
     )
 
 
+def headings(document: Path) -> set[str]:
+    """What can follow the `#` of a link to *document*."""
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_to_headings(document: Path) -> None:
+    links = re.findall(r"\]\(([\w./-]*)#([^)\s]+)\)", document.read_text(encoding="utf-8"))
+
+    assert [
+        f"{path}#{heading}"
+        for path, heading in links
+        if heading not in headings(document.parent / path if path else document)
+    ] == []
+
+
 # ---- the table of failures
 
 SAMPLES: dict[str, Any] = {
-    "requested": "2026-07-28",
     "enabled": ["2025-06-18"],
     "supported": ["2025-06-18"],
-    "negotiated": "2024-11-05",
-    "kind": "tools",
     "timeout": 0.5,
     "max_total_timeout": 2.0,
     "limit": 3,
@@ -122,7 +137,7 @@ def sample(make: Callable[..., Any]) -> Any:
         for name, parameter in inspect.signature(make).parameters.items()
         if parameter.default is inspect.Parameter.empty
     ]
-    return make(*(SAMPLES.get(name, name) for name in needed))
+    return make(*(SAMPLES.get(name, f"<{name}>") for name in needed))
 
 
 @dataclass(frozen=True)
@@ -134,6 +149,7 @@ class Row:
     code: int
     kind: str
     data: str
+    cause: str
     delivery: str
 
 
@@ -145,7 +161,7 @@ def rows() -> dict[str, Row]:
         named = re.search(r"\(`(\w+)`\)$", cells[0]) if len(cells) == 8 else None
         if named is not None:
             plain = [cell.replace("`", "") for cell in cells]
-            row = Row(named[1], plain[1], int(plain[2]), plain[3], plain[4], plain[6])
+            row = Row(named[1], plain[1], int(plain[2]), *plain[3:7])
             assert named[1] not in found, f"{named[1]} has two lines"
             found[named[1]] = row
     return found
@@ -166,5 +182,7 @@ def test_a_line_says_what_the_failure_is(name: str) -> None:
         failure.kind,
     )
     assert failure.delivery in row.delivery
-    keys = set(re.findall(r"\w+", row.data))
-    assert keys >= set(failure.data or {})
+    assert set(re.findall(r"\w+", row.data)) >= set(failure.data or {})
+    tag = failure.cause[0] if isinstance(failure.cause, tuple) else failure.cause
+    if isinstance(tag, str) and not tag.startswith("<"):
+        assert f'"{tag}"' in row.cause

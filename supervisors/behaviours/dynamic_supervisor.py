@@ -14,9 +14,10 @@ from supervisors.behaviours.supervision import Supervision, refusal
 from supervisors.machines.children import Entry
 from supervisors.machines.dynamic_children import DynamicChildren
 from supervisors.machines.restarts import is_expected
+from supervisors.runtime.actor_ref import ActorRef, ServerRef
 from supervisors.runtime.future import Future
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import ActorRef, Ref, ServerRef
+from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.threads import process_of_foreign
 from supervisors.words.directives import NO_REPLY

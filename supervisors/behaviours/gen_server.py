@@ -8,16 +8,15 @@ from __future__ import annotations
 import threading
 from typing import Any, ClassVar, Self, cast
 
-import pykka
-
 from supervisors.behaviours.serving import Serving
+from supervisors.runtime import pykka_registry
+from supervisors.runtime.actor_ref import ActorRef, ServerRef
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import ActorRef, ServerRef
 from supervisors.words.directives import UNSET
 from supervisors.words.errors import AlreadyStarted, NameTaken, StartFailed, SupervisorsError
 from supervisors.words.reasons import KILL, NORMAL, Error, TimedOut
@@ -74,7 +73,7 @@ class GenServer(Serving):
         process = server._process  # noqa: SLF001  # of this very class
         process.node = node
         server._in_registry = True  # noqa: SLF001  # of this very class
-        pykka.ActorRegistry.register(server.ref)
+        pykka_registry.enter(server.ref)
         _in_loop(node, lambda: _begin(server, None, None, None))
         return cast("ActorRef[Self]", process.ref)
 

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, cast
 from supervisors.behaviours.child_starts import NotStarted, Started
 from supervisors.behaviours.supervisor import Supervisor, SupervisorRef
 from supervisors.machines.children import Entry
+from supervisors.runtime.actor_ref import ActorRef
 from supervisors.runtime.future import Future
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import ActorRef, Ref
+from supervisors.runtime.ref import Ref
 from supervisors.words.errors import NoProcess, SpecError
 from supervisors.words.spec_lists import as_spec
 from supervisors.words.specs import Strategy

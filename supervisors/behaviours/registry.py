@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Literal, cast
 
 from supervisors.behaviours.gen_server import GenServer
 from supervisors.machines.names import Names
+from supervisors.runtime.actor_ref import ActorRef, ServerRef
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future
 from supervisors.runtime.lookup import find_process
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import ActorRef, Ref, ServerRef
+from supervisors.runtime.ref import Ref
 from supervisors.runtime.sending import send
 from supervisors.runtime.states import DEAD
 from supervisors.words.errors import NameTaken, NoProcess, NoSuchName, SpecError

@@ -10,9 +10,10 @@ from supervisors.behaviours.callbacks import Caller
 from supervisors.behaviours.child_starts import NotStarted, Started
 from supervisors.behaviours.supervision import Supervision
 from supervisors.machines.children import Children, Entry
+from supervisors.runtime.actor_ref import ActorRef, ServerRef
 from supervisors.runtime.future import Future
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import ActorRef, Ref, ServerRef
+from supervisors.runtime.ref import Ref
 from supervisors.words.directives import NO_REPLY, Stop
 from supervisors.words.errors import ChildError, SpecError, StartError
 from supervisors.words.reasons import ExitReason, FailedToStartChild, Shutdown

@@ -14,10 +14,11 @@ from supervisors.behaviours.task_channel import Channel, name_of, new_process
 from supervisors.behaviours.task_stream import OnTimeout, StreamOptions, stream_outcomes
 from supervisors.machines.children import Entry
 from supervisors.machines.dynamic_children import DynamicChildren
+from supervisors.runtime.actor_ref import ActorRef
 from supervisors.runtime.future import Future
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
-from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, ActorRef, Ref
+from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.words.directives import NO_REPLY

@@ -22,12 +22,14 @@ from pykka.messages import (
 )
 
 from supervisors.machines.mailbox import Bound
+from supervisors.runtime import pykka_registry
 from supervisors.runtime.actor_process import ActorProcess, Work
+from supervisors.runtime.actor_ref import ActorRef
 from supervisors.runtime.bounded import BoundedActorProcess
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
-from supervisors.runtime.ref import ActorRef, Ref
+from supervisors.runtime.ref import Ref
 from supervisors.runtime.reports import publish
 from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.runtime.states import RUNNING, STOPPING
@@ -42,6 +44,7 @@ logger = logging.getLogger("pykka")
 Match: TypeAlias = Callable[[Any], object] | type[object] | tuple[type[object], ...] | None
 """Which messages are meant: those a predicate accepts, those of a type, or, with None, any."""
 
+_PYKKA_ON_START = pykka.Actor.on_start
 _PYKKA_MESSAGES = frozenset((_ActorStop, ProxyCall, ProxyGetAttr, ProxySetAttr))
 
 
@@ -109,7 +112,7 @@ class Actor(pykka.Actor):
                 f"{cls.__name__}.__init__() did not call super().__init__(). "
                 "Write it as its first line: `super().__init__()`."
             )
-        pykka.ActorRegistry.register(process.ref)
+        pykka_registry.enter(process.ref)
         actor._in_registry = True
         logger.debug("Starting %s", actor)
         actor._start_actor_loop()
@@ -144,7 +147,12 @@ class Actor(pykka.Actor):
             except NodeStopped as error:
                 process.die(Error(error))
                 raise
-            process.begin()
+            if type(self).on_start is _PYKKA_ON_START:
+                process.state = RUNNING  # there is nothing to run
+                if process.normal or process.urgent:
+                    process.schedule()
+            else:
+                process.begin()
 
         if node.thread_id == threading.get_ident():
             begin()
@@ -204,14 +212,24 @@ class Actor(pykka.Actor):
 
     def _handle(self, item: Any) -> Work | None:
         """Handle one item of the mailbox; returns the coroutine it takes, if it takes one."""
+        if item.__class__ in _NO_PLAIN_MESSAGES:
+            return self._handle_request(item)
+        try:
+            value: Any = self.on_receive(item)
+        except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
+            return self._fail(item, error)
+        if value.__class__ is CoroutineType:
+            return value, item
+        return None
+
+    def _handle_request(self, item: Any) -> Work | None:
+        """Handle what is not simply a message."""
         message = item
         kind = item.__class__
-        if kind is Ask or kind is Call:
+        if kind is Ask or kind is Call or kind is Told:
             message = item.message
         elif kind is Cast:
             message = item.request
-        elif kind is Told:
-            message = item.message
         elif kind is System:
             return self._handle_system(item)
         try:
@@ -321,7 +339,7 @@ class Actor(pykka.Actor):
     def _leave_registry(self) -> None:
         if self._in_registry:
             self._in_registry = False
-            pykka.ActorRegistry.unregister(self.ref)
+            pykka_registry.leave(self.ref)
 
     def _released(self, reason: ExitReason) -> None:
         """Called when the process has ended, whatever the way."""
@@ -333,6 +351,8 @@ class _Start:
 
 
 _START = _Start()
+
+_NO_PLAIN_MESSAGES = _PYKKA_MESSAGES | {Ask, Call, Cast, Told, System, _Start}
 
 
 def matcher(match: Match) -> Callable[[Any], object] | None:

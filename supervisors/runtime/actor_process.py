@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Work = tuple[Coroutine[Any, Any, Any], Any]
 """A coroutine a handler returned, and what it was handling."""
 
+_LOOK_AGAIN = object()
+
 
 class ActorProcess(PykkaView):
     """The process of one actor."""
@@ -83,6 +85,8 @@ class ActorProcess(PykkaView):
         self._grace: TimerHandle | None = None
 
     has_terminate = True
+    bounded = False
+    """Whether the mailbox has a bound."""
 
     @property
     def restarts_children(self) -> bool:  # type: ignore[override]  # a constant there
@@ -143,27 +147,23 @@ class ActorProcess(PykkaView):
                 if work is not None:
                     self._work = work
                     return False
-            while budget and not self.doomed and self.state != DEAD:
-                if self.special:
-                    if self.urgent:
-                        self.take_signals()
+            handle = actor._handle  # noqa: SLF001  # see above
+            while budget:
+                if normal and not self.attention:
+                    item = normal.popleft()
+                    if self.attention:  # what its sender did before it sent this comes first
+                        normal.appendleft(item)  # type: ignore[unreachable]  # threads set it
                         continue
-                    item = self._next_special()
+                elif self.attention:
+                    item = self._attend()
                     if item is None:
                         break
-                elif normal:
-                    item = normal.popleft()
-                    if self.urgent:  # what its sender did before it sent this comes first
-                        normal.appendleft(item)
-                        self.take_signals()
+                    if item is _LOOK_AGAIN:
                         continue
-                elif self.urgent:
-                    self.take_signals()
-                    continue
                 else:
                     break
                 budget -= 1
-                work = actor._handle(item)  # noqa: SLF001  # see above
+                work = handle(item)
                 if work is not None:
                     self._work = work
                     return False
@@ -184,7 +184,7 @@ class ActorProcess(PykkaView):
         if self.express is None:
             self.express = deque()
         self.express.append(message)
-        self.special = True
+        self.special = self.attention = True
         if not self.scheduled:
             self.schedule()
 
@@ -198,6 +198,19 @@ class ActorProcess(PykkaView):
                     self.look_special()
                     return message
         return super().take(match, default)
+
+    def _attend(self) -> Any:
+        """Look at what comes before the next message: an item, or None if it may not go on."""
+        self.attention = False
+        if self.urgent:
+            self.take_signals()
+        if self.doomed is not None or self.state == DEAD:
+            self.attention = True
+            return None
+        if self.special:
+            self.attention = True
+            return self._next_special()
+        return _LOOK_AGAIN
 
     def _next_special(self) -> Any:
         item: Any = None
@@ -215,6 +228,8 @@ class ActorProcess(PykkaView):
     def look_special(self) -> None:
         """Find out whether the next item takes a closer look."""
         self.special = self.suspended or self.tracer is not None or bool(self.express)
+        if self.special:
+            self.attention = True
 
     def _go_on_in_a_task(self) -> None:
         self.busy = True
@@ -240,6 +255,7 @@ class ActorProcess(PykkaView):
                         return
                     if self.doomed is None and not self._cancelled_by_itself():
                         self.doomed = KILLED  # the loop is being taken down
+                        self.attention = True
                     if self.doomed is not None:
                         return
                     after = self._resume(item, None, error)
@@ -303,6 +319,7 @@ class ActorProcess(PykkaView):
             # Its own synchronous code is on the stack: it ends when that returns.
             if self.doomed is None:
                 self.doomed = reason
+                self.attention = True
             if self.busy and self._task is not None:
                 self._task.cancel()
         elif self.busy and not self._begun:
@@ -319,6 +336,7 @@ class ActorProcess(PykkaView):
         elif self.busy:
             if self.doomed is None or isinstance(reason, type(KILLED)):
                 self.doomed = reason
+                self.attention = True
             if self._task is not None:
                 self._task.cancel()
             if self._grace is None:

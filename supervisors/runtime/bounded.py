@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class BoundedActorProcess(ActorProcess):
     """The process of an actor whose mailbox has a bound."""
 
-    __slots__ = ("_room", "bound", "waiting")
+    __slots__ = ("_room", "bound")
+    bounded = True
 
     def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
         super().__init__(node, actor)

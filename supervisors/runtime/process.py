@@ -46,6 +46,7 @@ class Process:
     __slots__ = (
         "__weakref__",
         "at_death",
+        "attention",
         "id",
         "initial_call",
         "links",
@@ -71,6 +72,8 @@ class Process:
         self.initial_call = initial_call
         self.trapping = trapping
         self.state = NEW
+        # True when there may be something to look at before the next message.
+        self.attention = False
         self.stopping = False
         self.reason: ExitReason | None = None
         self.ref: Ref
@@ -142,6 +145,7 @@ class Process:
         if self.urgent is None:
             self.urgent = deque()
         self.urgent.append((signal, args))
+        self.attention = True
         if node.thread_id is None and self.state == DEAD:
             self.take_signals()  # its node is over, and whoever is dead only answers
         else:
@@ -351,6 +355,7 @@ class Process:
         if self.state == DEAD:
             return
         self.state = DEAD
+        self.attention = True
         self.stopping = True
         self.scheduled = False  # from now on every put() looks here, and is answered
         self.reason = reason

@@ -6,12 +6,10 @@ import threading
 import time
 
 from kit import (
-    TOOLS,
     arguments,
     encode,
     fact,
     later,
-    messages,
     note,
     obey,
     raw,
@@ -149,4 +147,3 @@ def other(message):
 
 
 serve(other)
-assert TOOLS, messages

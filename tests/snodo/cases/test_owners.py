@@ -107,6 +107,7 @@ async def test_an_actor(at, stays, end, where):
     assert "Holder" in str(error), "it names the owner that ended"
 
 
+@pytest.mark.parametrize("at", ["thread", "thread-trio"], indirect=True)
 @pytest.mark.parametrize("end", ["stop", "raise", "unhandled"])
 @everywhere
 async def test_an_actor_of_pykkas(at, stays, end):
@@ -247,7 +248,7 @@ async def test_a_thread(at, stays, end):
             sys.exit(3)
 
     def run():
-        with contextlib.suppress(LookupError):
+        with contextlib.suppress(LookupError, SystemExit):
             context.run(hold)
 
     thread = threading.Thread(target=run, name="the-owner")
@@ -256,7 +257,7 @@ async def test_a_thread(at, stays, end):
     await echoes(at, client)
     waiting = client.call_tool("hold")
     go.set()
-    thread.join(10)
+    await at.until(lambda: not thread.is_alive())
     await ended(at, stays, waiting)
     error = await at.error(client.call_tool("echo"))
     lost(error)
@@ -266,10 +267,7 @@ async def test_a_thread(at, stays, end):
 @everywhere
 async def test_a_stubborn_server_ends_with_its_owner_too(at, server_of):
     server = server_of("B-011")
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(lambda: server.connect().get(),))
-    thread.start()
-    thread.join(10)
+    await at.in_thread(lambda: server.connect().get())
     await at.until(lambda: not server.processes(), within=8)
     assert [fact["fact"] for fact in server.facts() if fact["fact"] != "recv"] == [
         "stdin_eof",
@@ -302,8 +300,7 @@ async def test_fifty_owners_at_the_same_time(at, server_of):
             lost(error)
         await at.until(lambda: not server.processes(), within=6)
         await echoes(at, survivor)
-    for thread in threads:
-        thread.join(10)
+    await at.until(lambda: not any(thread.is_alive() for thread in threads))
     await at.get(survivor.close())
 
 
@@ -316,12 +313,8 @@ async def test_another_process_may_own_it(at, stays):
         await anyio.sleep(60)
 
     ref = spawn(owner)
-    box, context = [], contextvars.copy_context()
-    thread = threading.Thread(
-        target=context.run, args=(lambda: box.append(stays.connect(owner=ref).get()),)
-    )
-    thread.start()
-    thread.join(10)
+    box = []
+    await at.in_thread(lambda: box.append(stays.connect(owner=ref).get()))
     await echoes(at, box[0])
     supervisors.exit(ref, "kill")
     await ended(at, stays)
@@ -343,15 +336,8 @@ async def test_an_owner_that_has_ended_already(at, stays):
 @everywhere
 async def test_the_node_may_own_it(at, stays):
     """Then it lives until it is closed, or the node stops."""
-    context, box = contextvars.copy_context(), []
-    node = supervisors.current_node()
-
-    def connect():
-        box.append(stays.connect(owner=node).get())
-
-    thread = threading.Thread(target=context.run, args=(connect,))
-    thread.start()
-    thread.join(10)
+    box, node = [], supervisors.current_node()
+    await at.in_thread(lambda: box.append(stays.connect(owner=node).get()))
     await at.sleep(0.3)
     await echoes(at, box[0])
     await at.get(box[0].close())
@@ -441,23 +427,22 @@ else:
 
 def run_program(server, mode, how, number=None):
     """Run it; send it the signal once it is ready; return its status and how long its end took."""
-    program = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(server.script), str(server.log), mode, how],
         cwd=TESTS,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert program.stdout.readline() == "ready\n", program.stderr.read()
-        start = time.monotonic()
-        if number is not None:
-            program.send_signal(number)
-        _, errors = program.communicate(timeout=30)
-        return program.returncode, time.monotonic() - start, errors
-    finally:
-        program.kill()
-        program.wait()
+    ) as program:
+        try:
+            assert program.stdout.readline() == "ready\n", program.stderr.read()
+            start = time.monotonic()
+            if number is not None:
+                program.send_signal(number)
+            _, errors = program.communicate(timeout=30)
+            return program.returncode, time.monotonic() - start, errors
+        finally:
+            program.kill()
 
 
 def gone(server, within):
