@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from snodo_actors.actors import opening as settling
+from snodo_actors.actors import telemetry
 from snodo_actors.actors.conversation import Conversation, Flow, UserCode
 from snodo_actors.actors.custom import read_custom
 from snodo_actors.actors.in_place import InPlace, InPlaceConversation
@@ -138,12 +139,18 @@ def open_in_place(
 ) -> Future[Client]:
     """Open a connection where the future is awaited, beginning with *deed*."""
     begun = settling.Opening(options, negotiation, connect)
+    opened = _Opened(node, who, _nowhere)
+
+    def settle(_: Any) -> Any:
+        if telemetry.handlers:
+            _tell_of(opened)
+        return carry_out(begun.settle(deed))
 
     def flow() -> Flow:
-        carriage, profile = yield UserCode(lambda _: carry_out(begun.settle(deed)), None)
+        carriage, profile = yield UserCode(settle, None)
         return InPlaceClient(node, who, options, carriage, profile)
 
-    return _Opened(node, who, _nowhere).follow(flow())
+    return opened.follow(flow())
 
 
 def open_custom(node: Node, target: Custom, options: dict[str, Any]) -> Future[Client]:
@@ -178,6 +185,24 @@ class _Opened(Conversation):
 
     def _broke(self, error: BaseException) -> None:
         super()._broke(error.named(self.who) if isinstance(error, Error) else error)
+
+
+def _tell_of(opened: _Opened) -> None:
+    """Tell the telemetry that a connection is being opened, and later what came of it."""
+    start = opened.node.now()
+    telemetry.emit("connect.start", who=opened.who)
+
+    def tell(done: Any) -> None:
+        error = done.exception()
+        telemetry.emit(
+            "connect.stop",
+            who=opened.who,
+            duration=opened.node.now() - start,
+            version=done.get().protocol if error is None else None,
+            error=error,
+        )
+
+    opened.add_done_callback(tell)
 
 
 def _rest_of(rest: Any) -> Flow:

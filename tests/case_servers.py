@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -180,15 +181,32 @@ PLACES: dict[str, Callable[[], Place]] = {
     "beside": lambda: Beside("asyncio"),
     "beside-trio": lambda: Beside("trio"),
 }
+FOUR = ("asyncio", "trio", "thread", "thread-trio")
 
 
 def everywhere(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Make a plain test of a coroutine function: it runs in the place its `at` is."""
+    """Make a plain test of a coroutine function: it runs in the place its `at` is.
+
+    In each of the first four places, unless its marks say where.
+    """
 
     @functools.wraps(test)
     def run(*, at: Place, **fixtures: Any) -> None:
         at.run(lambda: test(at=at, **fixtures))
 
+    run.places = FOUR  # type: ignore[attr-defined]
+    return run
+
+
+def across(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """As `everywhere`, in two of the places: awaited on one backend, blocking on the other.
+
+    For the tables of what else may happen, which are long. CASE_PLACES=all takes all four.
+    """
+    run = everywhere(test)
+    if os.environ.get("CASE_PLACES") != "all":
+        first = zlib.crc32(test.__name__.encode()) % 2
+        run.places = (FOUR[first], FOUR[3 - first])  # type: ignore[attr-defined]
     return run
 
 

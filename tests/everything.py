@@ -11,7 +11,6 @@ import anyio
 import anyio.lowlevel
 
 from snodo_actors.server import (
-    Block,
     Call,
     Completion,
     InputNeeded,
@@ -92,14 +91,14 @@ def _tools(server: Server) -> None:
         return sorted(arguments)
 
     @server.tool()
-    def blocks() -> list[Block]:
-        return [
+    def blocks() -> Any:
+        return (
             text("hello", annotations={"priority": 0.5}),
             image(b"\x01", "image/png"),
             audio(b"\x02", "audio/wav"),
             resource_link("notes://1", "one"),
             embedded(contents("notes://2", b"\x03", "application/x-thing")),
-        ]
+        )
 
     @server.tool()
     def whole() -> ToolResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -99,6 +100,26 @@ def test_links_lead_to_headings(document: Path) -> None:
         for path, heading in links
         if heading not in headings(document.parent / path if path else document)
     ] == []
+
+
+# ---- the table of events
+
+
+def emitted() -> Iterator[tuple[str, frozenset[str | None]]]:
+    """What the package tells its telemetry: each event, and the names of what comes with it."""
+    for path in (ROOT / "snodo_actors").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(ast.Attribute(attr="emit"), [ast.Constant(str(event))], keywords):
+                    yield event, frozenset(keyword.arg for keyword in keywords)
+
+
+def test_every_event_has_its_line() -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| `(\w+\.\w+)`[^|]*\| ([^|]+) \|$", text, re.MULTILINE)
+
+    told = {event: frozenset(re.findall(r"`(\w+)`", what)) for event, what in lines}
+    assert told == dict(emitted())
 
 
 # ---- the table of failures

@@ -214,7 +214,7 @@ def _made(what: str, value: Any, make: Callable[[Any], JSONObject]) -> JSONObjec
 
 def _arguments(offer: Any, given: Mapping[str, Any], what: str) -> dict[str, Any]:
     try:
-        arguments: dict[str, Any] = offer.signature.arguments(given)
+        arguments: dict[str, Any] = offer.signature.arguments(given, are_texts=True)
     except msgspec.ValidationError as error:
         raise invalid_params(f"Invalid arguments for {what}: {error}") from None
     return arguments

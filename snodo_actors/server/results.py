@@ -112,13 +112,10 @@ def _whole(value: ToolResult) -> JSONObject:
 
 
 def _blocks(value: Any) -> list[JSONObject] | None:
-    if isinstance(value, Block):
-        return [value]
-    if is_list(value) and value and any(isinstance(item, Block) for item in value):
-        return [
-            item if isinstance(item, Block) else text(_as_text(to_json(item))) for item in value
-        ]
-    return None
+    items: list[Any] = [*value] if is_list(value) or isinstance(value, tuple) else [value]
+    if not any(isinstance(item, Block) for item in items):
+        return None
+    return [item if isinstance(item, Block) else text(_as_text(to_json(item))) for item in items]
 
 
 def _message(item: Any) -> JSONObject:

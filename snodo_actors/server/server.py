@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from snodo_actors.server.feeds import (
-    PROMPTS_CHANGED,
-    RESOURCE_UPDATED,
-    RESOURCES_CHANGED,
-    TOOLS_CHANGED,
-)
+from snodo_actors.server.changes import Changes
 from snodo_actors.server.introduction import Served
 from snodo_actors.server.making import make_prompt, make_resource, make_template, make_tool
 from snodo_actors.server.offers import CacheScope, Freshness, Offers
@@ -35,7 +30,7 @@ class About(TypedDict, total=False):
     meta: Mapping[str, Any]
 
 
-class Server:
+class Server(Changes):
     """An MCP server made of functions, plain or async.
 
     They run where the client's call is awaited. One that has a parameter of the type `Call` gets
@@ -64,7 +59,7 @@ class Server:
         self._instructions = instructions
         self._extensions = dict(extensions or {})
         size = None if page_size is None else positive("page_size", page_size)
-        self._tables = Tables(Offers(page_size=size, freshness=Freshness(ttl, cache_scope)))
+        super().__init__(Tables(Offers(page_size=size, freshness=Freshness(ttl, cache_scope))))
 
     def __repr__(self) -> str:
         return f"<Server {self._info['name']}>"
@@ -110,6 +105,7 @@ class Server:
             TypeError: The hints cannot be read, or have no form in JSON.
             ValueError: There is such a tool already.
         """
+        _check_use("tool()", name)
 
         def offer(function: F) -> F:
             tool = make_tool(
@@ -140,6 +136,7 @@ class Server:
             TypeError: The function takes more than the call.
             ValueError: There is such a resource already.
         """
+        _check_use('resource("uri")', uri)
         fields = {**about, "mimeType": mime_type, "size": size}
 
         def offer(function: F) -> F:
@@ -168,6 +165,7 @@ class Server:
             TypeError: The parts are not the parameters.
             ValueError: It is no template, or there is such a template already.
         """
+        _check_use('resource_template("uri://{part}")', uri_template)
         fields = {**about, "mimeType": mime_type}
 
         def offer(function: F) -> F:
@@ -193,6 +191,7 @@ class Server:
             TypeError: The hints cannot be read.
             ValueError: There is such a prompt already.
         """
+        _check_use("prompt()", name)
 
         def offer(function: F) -> F:
             prompt = make_prompt(function, name, about, arguments or {})
@@ -238,41 +237,12 @@ class Server:
 
         return offer
 
-    def remove_tool(self, name: str) -> None:
-        """Offer a tool no longer; KeyError if there is none."""
-        self._tables.remove("tools", name)
-
-    def remove_resource(self, uri: str) -> None:
-        """Offer a resource or a template no longer; KeyError if there is none."""
-        resources = self._tables.offers.resources
-        self._tables.remove("resources" if uri in resources else "templates", uri)
-
-    def remove_prompt(self, name: str) -> None:
-        """Offer a prompt no longer; KeyError if there is none."""
-        self._tables.remove("prompts", name)
-
-    # ---- what clients that listen are told; adding and removing tells them by itself
-
-    def tools_changed(self) -> None:
-        """Tell them that the tools are others now."""
-        self._tables.feeds.publish(TOOLS_CHANGED)
-
-    def prompts_changed(self) -> None:
-        """Tell them that the prompts are others now."""
-        self._tables.feeds.publish(PROMPTS_CHANGED)
-
-    def resources_changed(self) -> None:
-        """Tell them that there are other resources now."""
-        self._tables.feeds.publish(RESOURCES_CHANGED)
-
-    def resource_updated(self, uri: str) -> None:
-        """Tell those that listen to *uri* that it reads differently now."""
-        self._tables.feeds.publish(RESOURCE_UPDATED, {"uri": text("uri", uri)})
-
-    def end_subscriptions(self) -> None:
-        """End every stream of events."""
-        self._tables.feeds.end()
-
     def _freshness(self, ttl: float | None, scope: CacheScope | None) -> Freshness:
         own = self._tables.offers.freshness
         return Freshness(own.ttl if ttl is None else ttl, scope or own.scope)
+
+
+def _check_use(use: str, name: Any) -> None:
+    """Refuse a decorator that was not called: it would take the function for a name."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"a name is a string, not {name!r}: write @server.{use}")

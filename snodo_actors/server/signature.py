@@ -97,13 +97,15 @@ class Signature:
                 properties[name] = {**properties[name], "default": to_json(default)}
         return schema
 
-    def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(self, values: Mapping[str, Any], *, are_texts: bool = False) -> dict[str, Any]:
         """Turn the *values* of a request into the arguments of the function.
+
+        Where they *are_texts*, one such as "7" may become a number.
 
         Raises:
             msgspec.ValidationError: They do not fit; its text says which.
         """
-        struct = msgspec.convert(values, self._arguments)
+        struct = msgspec.convert(values, self._arguments, strict=not are_texts)
         named = {name: getattr(struct, name) for name in self.names}
         return {name: value for name, value in named.items() if value is not msgspec.UNSET}
 

@@ -281,7 +281,7 @@ def _begin(process: SpawnedProcess, supervisor: Process) -> None:
     process.parent = supervisor
     process.on_link(supervisor)
     supervisor.on_link(process)
-    process.begin(None)
+    process.begin()
 
 
 def _started_elsewhere() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from supervisors.runtime.states import DEAD
@@ -28,6 +29,7 @@ class ProcessTable:
     def __init__(self) -> None:
         self.processes: dict[int, Process] = {}
         self.names: dict[str, Process] = {}
+        self._naming = threading.Lock()
 
     def register(self, name: str, process: Process) -> None:
         """Give *process* the name *name*.
@@ -35,13 +37,14 @@ class ProcessTable:
         Raises:
             NameTaken: *name* belongs to a living process, or *process* has a name already.
         """
-        holder = self.names.get(name)
-        if holder is not None and holder.state != DEAD:
-            raise NameTaken(name, holder.ref)
-        if process.name is not None:
-            raise NameTaken(process.name, process.ref)
-        self.names[name] = process
-        process.name = name
+        with self._naming:
+            holder = self.names.get(name)
+            if holder is not None and holder.state != DEAD:
+                raise NameTaken(name, holder.ref)
+            if process.name is not None:
+                raise NameTaken(process.name, process.ref)
+            self.names[name] = process
+            process.name = name
 
     def unregister(self, name: str) -> None:
         """Free *name*; nothing happens if nobody has it."""

@@ -6,6 +6,7 @@ node begins and ends.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from supervisors.words.errors import NodeStopped
 if TYPE_CHECKING:
     from supervisors.runtime.process import Process
 
+_log = logging.getLogger("supervisors.node")
 _get_ident = threading.get_ident
 
 _CELL_BUDGET = 64
@@ -136,7 +138,11 @@ class Scheduling:
         until = 0.0
         try:
             while posted:
-                posted.popleft()()
+                deed = posted.popleft()
+                try:
+                    deed()
+                except Exception:  # noqa: BLE001  # one deed that fails must not keep the others from being done
+                    _log.exception("something posted to %s failed", self.name)
             while ready:
                 process = ready.popleft()
                 local.current = process

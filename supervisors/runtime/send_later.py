@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from supervisors.runtime.lookup import Dest, find_process
+from supervisors.runtime.lookup import Dest
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
+from supervisors.runtime.sending import check_destination, send
 from supervisors.runtime.timers import TimerHandle
-from supervisors.words.errors import SpecError
+from supervisors.words.errors import NoSuchName, SpecError
 from supervisors.words.signals import TimerFired
 
 
@@ -47,14 +49,14 @@ def cancel_timer(timer: SentLater) -> float | None:
 def _later(seconds: float, dest: Dest, message: Any, *, wrapped: bool) -> SentLater:
     if isinstance(seconds, bool) or not seconds >= 0:
         raise SpecError(f"a timer is set in seconds from now, and {seconds!r} is not that")
+    check_destination(dest)
     node = current_node()
     timer = SentLater(node)
     what = TimerFired(timer, message) if wrapped else message
 
     def fire() -> None:
-        target = find_process(dest)
-        if target is not None:
-            target.put(what)
+        with contextlib.suppress(NoSuchName):  # nobody has the name now
+            send(dest, what)
 
     timer._handle = node.after(seconds, fire)  # noqa: SLF001  # its own module
     return timer

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pykka
+
 from supervisors.runtime.actor import Match, matcher
 from supervisors.runtime.current import self_process
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.lookup import Dest, find_process
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
 from supervisors.runtime.watches import Alias, Monitor
-from supervisors.words.errors import NoProcess, NoSuchName
+from supervisors.words.errors import NoProcess, NoSuchName, NotAProcess
 
 
 def send(dest: Dest, message: Any) -> None:
@@ -37,6 +39,18 @@ def send(dest: Dest, message: Any) -> None:
         if process is None:
             raise NoSuchName(dest)
         process.put(message)
+
+
+def check_destination(dest: Dest) -> None:
+    """Refuse what messages cannot be sent to.
+
+    Raises:
+        NotAProcess: *dest* is no ref, name, alias or monitor.
+    """
+    if not isinstance(dest, Ref | Alias | Monitor | str | pykka.ActorRef) and not hasattr(
+        dest, "whereis"
+    ):
+        raise NotAProcess(dest)
 
 
 def call(dest: Dest, request: Any, timeout: float | None = DEFAULT_CALL_TIMEOUT) -> Future[Any]:

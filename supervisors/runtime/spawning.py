@@ -28,10 +28,24 @@ def spawn(
 
     Raises:
         NodeStopped: The node does not run.
+        NameTaken: *name* belongs to a living process.
     """
-    process = SpawnedProcess(node or current_node(), function, args, trapping=trap_exit)
-    _in_loop(process.node, lambda: process.begin(name))
+    process = _new(node or current_node(), function, args, name, trap_exit)
+    _in_loop(process.node, process.begin)
     return process.ref
+
+
+def _new(
+    node: Node,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    name: str | None,
+    trap_exit: bool,
+) -> SpawnedProcess:
+    process = SpawnedProcess(node, function, args, trapping=trap_exit)
+    if name is not None:
+        node.register(name, process)
+    return process
 
 
 def spawn_link(
@@ -43,13 +57,13 @@ def spawn_link(
 ) -> Ref:
     """As `spawn`, linked to the calling process from the first moment."""
     parent = self_process()
-    process = SpawnedProcess(node or parent_node(parent), function, args, trapping=trap_exit)
+    process = _new(node or parent_node(parent), function, args, name, trap_exit)
     process.parent = parent
 
     def begin() -> None:
         process.on_link(parent)
         parent.transmit(parent.on_link, process)
-        process.begin(name)
+        process.begin()
 
     _in_loop(process.node, begin)
     return process.ref
@@ -63,9 +77,9 @@ def spawn_monitor(
     node: Node | None = None,
 ) -> tuple[Ref, Monitor]:
     """As `spawn`, monitored by the calling process from the first moment."""
-    process = SpawnedProcess(node or current_node(), function, args, trapping=trap_exit)
+    process = _new(node or current_node(), function, args, name, trap_exit)
     watch = self_process().monitor(process, process.ref, None)
-    _in_loop(process.node, lambda: process.begin(name))
+    _in_loop(process.node, process.begin)
     return process.ref, watch
 
 

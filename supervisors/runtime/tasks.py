@@ -50,12 +50,12 @@ class SpawnedProcess(Process):
         self._task: Task | None = None
         self._grace: TimerHandle | None = None
 
-    def begin(self, name: str | None) -> None:
+    def begin(self) -> None:
         """Start, in the thread of the loop."""
         if self.state == DEAD:
             return
         try:
-            self.node.adopt(self, name)
+            self.node.adopt(self, None)
         except SupervisorsError as error:
             self.die(Error(error))
             return

@@ -99,6 +99,7 @@ def process_of_foreign(ref: pykka.ActorRef[Any], node: Node) -> Process:
     if process is None or process.node.thread_id is None:
         process = _foreign[ref] = ForeignActor(node, ref)
         noticed = process
+        node.post(functools.partial(enter, process))
         stopped = ref.actor_stopped
         tell_stopped = stopped.set
 

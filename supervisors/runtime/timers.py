@@ -5,6 +5,7 @@ Which one is due, the twin of this file in `machines` knows.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 from supervisors.machines.timers import Timer, TimerQueue
 from supervisors.runtime.scheduling import Scheduling
 
+_log = logging.getLogger("supervisors.node")
 _get_ident = threading.get_ident
 
 
@@ -90,9 +92,14 @@ class Timers(Scheduling):
         """Do the deeds that are due."""
         now = self.now()
         timers = self._timers
-        while (deed := timers.pop_due(now)) is not None:
-            deed()
-        self._set_alarm()
+        try:
+            while (deed := timers.pop_due(now)) is not None:
+                try:
+                    deed()
+                except Exception:  # noqa: BLE001  # one deed that fails must not keep the others from being done
+                    _log.exception("a timer of %s failed", self.name)
+        finally:
+            self._set_alarm()
 
     def next_due(self) -> float | None:
         """The moment of the next timer."""

@@ -10,7 +10,15 @@ import pytest
 from case_servers import PLACES, TESTS, Place, Server
 
 
-@pytest.fixture(params=["asyncio", "trio", "thread", "thread-trio"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let a test run in its places, if its marks do not say where."""
+    places = getattr(metafunc.function, "places", None)
+    marks = metafunc.definition.iter_markers("parametrize")
+    if places is not None and not any("at" in mark.args[0] for mark in marks):
+        metafunc.parametrize("at", places, indirect=True)
+
+
+@pytest.fixture
 def at(request: pytest.FixtureRequest) -> Place:
     """Where the client is; see `case_servers`."""
     return PLACES[request.param]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import echoes, everywhere, lost, text_of, took
+from case_servers import across, echoes, everywhere, lost, text_of, took
 
 import snodo_actors as snodo
 
@@ -96,7 +96,7 @@ NEITHER = [
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
-@everywhere
+@across
 async def test_neither_a_result_nor_an_error(at, answers, protocol):
     client = await at.get(answers.connect(protocol=protocol, timeout=20.0))
     for members in NEITHER:
@@ -123,7 +123,7 @@ ERRORS = [
 ]
 
 
-@everywhere
+@across
 async def test_a_servers_own_error_is_passed_on(at, answers):
     client = await at.get(answers.connect())
     for code, kind in ERRORS:
@@ -149,7 +149,7 @@ RESULTS = [
 ]
 
 
-@everywhere
+@across
 async def test_a_result_comes_as_the_server_sent_it(at, answers):
     client = await at.get(answers.connect())
     for result in RESULTS:
@@ -158,7 +158,7 @@ async def test_a_result_comes_as_the_server_sent_it(at, answers):
 
 
 @pytest.mark.parametrize("type", ["complete", None, "strange", "", 5, "task"])
-@everywhere
+@across
 async def test_the_type_of_a_result_is_looked_at_in_the_modern_version_only(at, answers, type):
     result = {"content": []} if type is None else {"content": [], "resultType": type}
     for protocol in ("2025-11-25", "2026-07-28"):
@@ -171,7 +171,7 @@ async def test_the_type_of_a_result_is_looked_at_in_the_modern_version_only(at, 
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_input_required_without_a_handler_is_returned(at, answers):
     client = await at.get(answers.connect(protocol="2026-07-28"))
     result = {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}
@@ -203,7 +203,7 @@ LITERAL = [
 
 
 @pytest.mark.parametrize(("line", "outcome"), LITERAL)
-@everywhere
+@across
 async def test_an_answer_written_so(at, answers, line, outcome):
     client = await at.get(answers.connect())
     got = await at.outcome(client.call_tool("literally", {"line": line}, timeout=1.0))

@@ -7,7 +7,7 @@ import time
 
 import anyio
 import pytest
-from case_servers import PLACES, echoes, everywhere, lost, program, text_of, timed_out, took
+from case_servers import PLACES, across, echoes, everywhere, lost, program, text_of, timed_out, took
 
 FORM_PARAMS = {
     "mode": "form",
@@ -126,7 +126,7 @@ async def test_a_handler_that_raises_is_an_error_to_the_server_only(at, asking):
 
 
 @pytest.mark.parametrize("id", ["", "0", 0, -1, 7, 2**60, 1.5, None, "é\n\u2028", "x" * 1000])
-@everywhere
+@across
 async def test_the_answer_has_the_id_of_the_question(at, asking, id):
     client = await at.get(asking.connect(input_handlers={"form": accept}))
     outcome = text_of(await at.get(client.call_tool("form", {"id": id, "wait": 1.5})))
@@ -150,7 +150,7 @@ ODD_RETURNS = [
 
 
 @pytest.mark.parametrize("value", ODD_RETURNS, ids=repr)
-@everywhere
+@across
 async def test_a_handler_that_returns_nonsense_is_an_error_to_the_server(at, asking, value):
     client = await at.get(asking.connect(input_handlers={"form": lambda params: value}))
     assert text_of(await at.get(client.call_tool("form"))) == "answered true"
@@ -160,7 +160,7 @@ async def test_a_handler_that_returns_nonsense_is_an_error_to_the_server(at, ask
     assert answers(asking) == [("srv-1", None, -32603)]
 
 
-@everywhere
+@across
 async def test_a_handler_whose_answer_is_no_json(at, asking):
     answer = {"action": "accept", "content": {"n": object()}}
     client = await at.get(asking.connect(input_handlers={"form": lambda params: answer}))
@@ -186,7 +186,7 @@ ODD_QUESTIONS = [
 ]
 
 
-@everywhere
+@across
 async def test_questions_that_cannot_be_answered_are_refused(at, asking):
     client = await at.get(asking.connect(input_handlers={"form": accept}))
     for number, (method, params, _) in enumerate(ODD_QUESTIONS):
@@ -199,7 +199,7 @@ async def test_questions_that_cannot_be_answered_are_refused(at, asking):
     assert codes == {n: code for n, (_, _, code) in enumerate(ODD_QUESTIONS)}
 
 
-@everywhere
+@across
 async def test_at_most_so_many_questions_at_a_time(at, asking):
     gate = threading.Event()
 
@@ -219,7 +219,7 @@ async def test_at_most_so_many_questions_at_a_time(at, asking):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_many_questions_at_a_time(at, asking):
     handlers = {"form": accept}
     client = await at.get(asking.connect(input_handlers=handlers, max_server_requests=200))
@@ -229,7 +229,7 @@ async def test_many_questions_at_a_time(at, asking):
     assert len(answers(asking)) == 100
 
 
-@everywhere
+@across
 async def test_the_same_question_twice_breaks_nothing(at, asking):
     client = await at.get(asking.connect(input_handlers={"form": accept}))
     assert text_of(await at.get(client.call_tool("same_id_twice"))) == "answered True"
@@ -237,7 +237,7 @@ async def test_the_same_question_twice_breaks_nothing(at, asking):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_question_taken_back_is_not_answered(at, asking):
     started, ended = threading.Event(), []
 
@@ -260,7 +260,7 @@ async def test_a_question_taken_back_is_not_answered(at, asking):
     assert answers(asking) == []
 
 
-@everywhere
+@across
 async def test_an_exit_while_the_handler_runs(at, asking):
     def form(params):
         time.sleep(0.6)
@@ -273,7 +273,7 @@ async def test_an_exit_while_the_handler_runs(at, asking):
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_in_the_modern_version_a_client_answers_no_requests(at, asking):
     client = await at.get(asking.connect(protocol="2026-07-28", input_handlers={"form": accept}))
     assert text_of(await at.get(client.call_tool("form", {"wait": 0.5}))) == "answered false"
@@ -282,7 +282,7 @@ async def test_in_the_modern_version_a_client_answers_no_requests(at, asking):
     assert answers(asking) == []
 
 
-@everywhere
+@across
 async def test_a_handler_may_use_its_client(at, asking):
     held = []
 

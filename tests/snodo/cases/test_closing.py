@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from case_servers import PLACES, echoes, everywhere, lost, said, text_of, timed_out, took
+from case_servers import PLACES, across, echoes, everywhere, lost, said, text_of, timed_out, took
 
 LADDER = 7.0
 """Seconds in which the way down has to be at its end."""
@@ -70,7 +70,7 @@ async def test_answers_go_on_in_the_middle_of_a_flood(at, stuck):
 # ---- more of the kind
 
 
-@everywhere
+@across
 async def test_a_server_that_leaves_at_the_end_of_input_gets_no_signal(at, stays):
     client = await at.get(stays.connect())
     with took(below=QUICK):
@@ -78,7 +78,7 @@ async def test_a_server_that_leaves_at_the_end_of_input_gets_no_signal(at, stays
     assert kinds(stays) == ["stdin_eof"]
 
 
-@everywhere
+@across
 async def test_a_server_gets_a_while_to_leave_by_itself(at, stays):
     client = await at.get(stays.connect())
     await at.get(client.call_tool("leave_slowly", {"seconds": 1.0}))
@@ -87,7 +87,7 @@ async def test_a_server_gets_a_while_to_leave_by_itself(at, stays):
     assert kinds(stays) == ["stdin_eof", "left_by_itself"]
 
 
-@everywhere
+@across
 async def test_a_server_may_part_at_sigterm(at, stays):
     client = await at.get(stays.connect(env={"CASE_MODE": "parting"}))
     with took(below=5):
@@ -96,7 +96,7 @@ async def test_a_server_may_part_at_sigterm(at, stays):
 
 
 @pytest.mark.parametrize("mode", ["deaf", "stubborn", "stubborn family", "deaf family", "family"])
-@everywhere
+@across
 async def test_nothing_of_a_server_outlives_close(at, stays, mode):
     client = await at.get(stays.connect(env={"CASE_MODE": mode}))
     await echoes(at, client)
@@ -107,7 +107,7 @@ async def test_nothing_of_a_server_outlives_close(at, stays, mode):
 
 
 @pytest.mark.parametrize("tool", ["freeze", "spin"])
-@everywhere
+@across
 async def test_a_server_that_hangs_is_ended_by_force(at, stays, tool):
     client = await at.get(stays.connect(env={"CASE_MODE": "stubborn"}))
     call = client.call_tool(tool, timeout=0.5)
@@ -117,7 +117,7 @@ async def test_a_server_that_hangs_is_ended_by_force(at, stays, tool):
     assert not stays.processes()
 
 
-@everywhere
+@across
 async def test_closing_in_the_middle_of_a_flood(at, stays):
     client = await at.get(stays.connect(env={"CASE_MODE": "stubborn"}, timeout=20.0))
     call = client.call_tool("flood")
@@ -129,7 +129,7 @@ async def test_closing_in_the_middle_of_a_flood(at, stays):
 
 
 @pytest.mark.parametrize("mode", ["deaf", "stubborn"])
-@everywhere
+@across
 async def test_calls_made_while_it_closes_do_not_wait_for_the_end(at, stays, mode):
     client = await at.get(stays.connect(env={"CASE_MODE": mode}, timeout=20.0))
     closing = client.close()
@@ -143,7 +143,7 @@ async def test_calls_made_while_it_closes_do_not_wait_for_the_end(at, stays, mod
         await at.get(closing)
 
 
-@everywhere
+@across
 async def test_closing_while_much_waits_to_be_written(at, stays):
     client = await at.get(stays.connect(env={"CASE_MODE": "stubborn"}, timeout=20.0))
     await at.get(client.call_tool("stop_reading"))
@@ -155,7 +155,7 @@ async def test_closing_while_much_waits_to_be_written(at, stays):
     assert not stays.processes()
 
 
-@everywhere
+@across
 async def test_a_server_that_reads_nothing_costs_each_call_its_own_time(at, stays):
     client = await at.get(stays.connect())
     await at.get(client.call_tool("stop_reading"))
@@ -168,7 +168,7 @@ async def test_a_server_that_reads_nothing_costs_each_call_its_own_time(at, stay
 
 
 @pytest.mark.parametrize("mode", ["", "deaf", "stubborn"])
-@everywhere
+@across
 async def test_a_server_without_stdout_is_as_good_as_gone(at, stays, mode):
     """It lives on, but nobody can be answered: whoever waits is told, not left to his timeout."""
     client = await at.get(stays.connect(env={"CASE_MODE": mode}, timeout=30.0))
@@ -183,7 +183,7 @@ async def test_a_server_without_stdout_is_as_good_as_gone(at, stays, mode):
     await at.until(lambda: not stays.processes(), within=LADDER)
 
 
-@everywhere
+@across
 async def test_an_answer_before_stdout_closes_is_an_answer(at, stays):
     client = await at.get(stays.connect(timeout=30.0))
     assert text_of(await at.get(client.call_tool("answer_and_close_stdout", {"n": 1}))) == said(n=1)
@@ -192,7 +192,7 @@ async def test_an_answer_before_stdout_closes_is_an_answer(at, stays):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_server_that_takes_no_more_input(at, stays):
     """The next call finds out, at once; later ones are told the same."""
     client = await at.get(stays.connect(timeout=20.0))
@@ -211,7 +211,7 @@ async def test_a_server_that_takes_no_more_input(at, stays):
     assert not stays.processes()
 
 
-@everywhere
+@across
 async def test_stderr_may_be_closed(at, stays):
     client = await at.get(stays.connect())
     assert text_of(await at.get(client.call_tool("close_stderr", {"n": 1}))) == said(n=1)
@@ -220,7 +220,7 @@ async def test_stderr_may_be_closed(at, stays):
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_flood_nobody_asked_for_holds_nothing_up(at, stays):
     client = await at.get(stays.connect(timeout=20.0))
     await at.get(client.call_tool("flood_beside"))
@@ -232,7 +232,7 @@ async def test_a_flood_nobody_asked_for_holds_nothing_up(at, stays):
     assert not stays.processes()
 
 
-@everywhere
+@across
 async def test_a_server_killed_by_somebody_else_is_noticed_by_whoever_waits(at, stays):
     client = await at.get(stays.connect(timeout=20.0))
     waiting = client.call_tool("hold")

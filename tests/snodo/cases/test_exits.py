@@ -6,7 +6,7 @@ import time
 from itertools import chain
 
 import pytest
-from case_servers import PLACES, echoes, everywhere, lost, said, text_of, took
+from case_servers import PLACES, across, echoes, everywhere, lost, said, text_of, took
 
 import snodo_actors as snodo
 
@@ -94,7 +94,7 @@ async def test_those_who_wait_elsewhere_are_told_too(at, dying):
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 77, 255])
-@everywhere
+@across
 async def test_the_cause_is_the_exit_status(at, exits, status):
     client = await at.get(exits.connect(timeout=LONG))
     waiting = client.call_tool("hold")
@@ -117,7 +117,7 @@ async def test_the_cause_is_the_exit_status(at, exits, status):
         ("SIGHUP", 1),
     ],
 )
-@everywhere
+@across
 async def test_the_cause_is_128_and_the_signal(at, exits, name, number):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE):
@@ -126,7 +126,7 @@ async def test_the_cause_is_128_and_the_signal(at, exits, name, number):
     await is_over(at, client, exits, ("exit_status", 128 + number))
 
 
-@everywhere
+@across
 async def test_the_error_tells_what_the_server_said_last(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     words = "warning: one\nfatal: the database is gone\n"
@@ -137,7 +137,7 @@ async def test_the_error_tells_what_the_server_said_last(at, exits):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_traceback_is_what_it_said_last(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     error = await at.error(client.call_tool("raise_it"))
@@ -147,7 +147,7 @@ async def test_a_traceback_is_what_it_said_last(at, exits):
 
 
 @pytest.mark.parametrize("tool", ["answer_and_exit", "much_and_exit"])
-@everywhere
+@across
 async def test_an_answer_before_the_exit_is_an_answer(at, exits, tool):
     client = await at.get(exits.connect(timeout=LONG))
     waiting = client.call_tool("hold")
@@ -157,7 +157,7 @@ async def test_an_answer_before_the_exit_is_an_answer(at, exits, tool):
     await is_over(at, client, exits, ("exit_status", 5))
 
 
-@everywhere
+@across
 async def test_an_answer_before_the_exit_is_one_also_when_others_write_meanwhile(at, exits):
     """Their writes find a broken pipe; what came out of the other one counts all the same."""
     for number in range(8):
@@ -173,7 +173,7 @@ async def test_an_answer_before_the_exit_is_one_also_when_others_write_meanwhile
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_error_before_the_exit_is_the_servers(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     error = await at.error(client.call_tool("error_and_exit"))
@@ -183,7 +183,7 @@ async def test_an_error_before_the_exit_is_the_servers(at, exits):
 
 
 @pytest.mark.parametrize("tool", ["half_and_exit", "half_a_long_one_and_exit"])
-@everywhere
+@across
 async def test_half_an_answer_is_none(at, exits, tool):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE):
@@ -191,7 +191,7 @@ async def test_half_an_answer_is_none(at, exits, tool):
     await is_over(at, client, exits, ("exit_status", 5))
 
 
-@everywhere
+@across
 async def test_killed_while_it_writes(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE + 1):
@@ -199,7 +199,7 @@ async def test_killed_while_it_writes(at, exits):
     await is_over(at, client, exits, ("exit_status", 137))
 
 
-@everywhere
+@across
 async def test_what_it_leaves_in_its_group_holds_nothing_up_and_ends(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE + 1):
@@ -207,7 +207,7 @@ async def test_what_it_leaves_in_its_group_holds_nothing_up_and_ends(at, exits):
     await is_over(at, client, exits, ("exit_status", 4))
 
 
-@everywhere
+@across
 async def test_what_it_leaves_elsewhere_holds_nothing_up(at, exits):
     """Its pipes are held by a process that is not ours to end."""
     client = await at.get(exits.connect(timeout=LONG))
@@ -225,7 +225,7 @@ async def test_what_it_leaves_elsewhere_holds_nothing_up(at, exits):
         exits.kill_all()
 
 
-@everywhere
+@across
 async def test_a_server_that_forks_away_has_ended(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE + 1):
@@ -234,7 +234,7 @@ async def test_a_server_that_forks_away_has_ended(at, exits):
     await is_over(at, client, exits, ("exit_status", 0))
 
 
-@everywhere
+@across
 async def test_what_it_started_ends_with_the_connection(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     await at.get(client.call_tool("leave_one_behind"))
@@ -244,7 +244,7 @@ async def test_what_it_started_ends_with_the_connection(at, exits):
     await at.until(lambda: not exits.processes(), within=2)
 
 
-@everywhere
+@across
 async def test_threads_that_go_on_for_a_while(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE + 1):
@@ -253,7 +253,7 @@ async def test_threads_that_go_on_for_a_while(at, exits):
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", None])
-@everywhere
+@across
 async def test_a_server_that_cannot_start_fails_the_connect(at, exits, protocol):
     with took(below=4):
         error = await at.error(exits.connect(protocol=protocol, env={"CASE_MODE": "exit3"}))
@@ -262,7 +262,7 @@ async def test_a_server_that_cannot_start_fails_the_connect(at, exits, protocol)
     await at.until(lambda: not exits.processes(), within=2)
 
 
-@everywhere
+@across
 async def test_without_a_handshake_the_first_call_is_told(at, exits):
     client = await at.get(
         exits.connect(protocol="2026-07-28", env={"CASE_MODE": "exit3"}, timeout=LONG)
@@ -274,7 +274,7 @@ async def test_without_a_handshake_the_first_call_is_told(at, exits):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_other_connections_go_on(at, exits, server_of):
     other = server_of("exits")
     client, neighbour = await at.get(exits.connect()), await at.get(other.connect())
@@ -287,7 +287,7 @@ async def test_other_connections_go_on(at, exits, server_of):
     await at.get(neighbour.close())
 
 
-@everywhere
+@across
 async def test_a_storm_of_calls_around_the_exit_leaves_nobody_waiting(at, exits):
     """Calls before, at and after the moment: each ends, with an answer or with the exit."""
     client = await at.get(exits.connect(timeout=LONG))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import PLACES, echoes, everywhere, said, text_of, timed_out, took
+from case_servers import PLACES, across, echoes, everywhere, said, text_of, timed_out, took
 
 CHARACTERS = "é—漢字—👩‍🚀" * 40
 CLEF = "é\u2028—\u2029漢\x85字\x0b\U0001f469\u200d\U0001f680\x7f\ufeff\u0000"
@@ -107,7 +107,7 @@ async def test_how_the_server_cuts_its_writes_makes_no_difference(at, chopping):
         "json_noise",
     ],
 )
-@everywhere
+@across
 async def test_an_answer_is_found(at, framing, tool):
     client = await at.get(framing.connect())
     with took(below=4):
@@ -119,14 +119,14 @@ async def test_an_answer_is_found(at, framing, tool):
     assert not [fact for fact in framing.received() if "result" in fact or "error" in fact]
 
 
-@everywhere
+@across
 async def test_characters_cut_in_the_middle_come_whole(at, framing):
     client = await at.get(framing.connect())
     assert text_of(await at.get(client.call_tool("characters_cut"))) == CLEF * 3
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_any_character_survives_the_way_there_and_back(at, framing):
     client = await at.get(framing.connect(env={"LANG": "C", "PYTHONUTF8": "0"}))
     await echoes(at, client, text=CLEF, **{CLEF: [CLEF]})
@@ -148,7 +148,7 @@ async def test_any_character_survives_the_way_there_and_back(at, framing):
         "something_after",
     ],
 )
-@everywhere
+@across
 async def test_what_is_no_message_answers_nothing_and_breaks_nothing(at, framing, tool):
     client = await at.get(framing.connect())
     call, other = client.call_tool(tool, timeout=0.5), client.call_tool("echo", {"n": 1})
@@ -159,7 +159,7 @@ async def test_what_is_no_message_answers_nothing_and_breaks_nothing(at, framing
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_answer_without_a_newline_waits_for_it(at, framing):
     client = await at.get(framing.connect())
     timed_out(await at.error(client.call_tool("no_newline_at_all", timeout=0.4)), 0.4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import PLACES, echoes, everywhere, said, text_of, timed_out, took
+from case_servers import PLACES, across, echoes, everywhere, said, text_of, timed_out, took
 
 import snodo_actors as snodo
 
@@ -110,7 +110,7 @@ STRANGE = [
 ]
 
 
-@everywhere
+@across
 async def test_no_strange_id_answers_anything(at, ids):
     client = await at.get(ids.connect())
     calls = [client.call_tool("written_as", {"how": how}, timeout=1.0) for how in STRANGE]
@@ -125,7 +125,7 @@ async def test_no_strange_id_answers_anything(at, ids):
 
 
 @pytest.mark.parametrize("how", ["string", "string with a dot", "float", "exponent"])
-@everywhere
+@across
 async def test_the_same_id_written_otherwise_is_this_calls_or_nobodys(at, ids, how):
     client = await at.get(ids.connect())
     other = client.call_tool("hold", timeout=0.8)
@@ -141,7 +141,7 @@ async def test_the_same_id_written_otherwise_is_this_calls_or_nobodys(at, ids, h
 @pytest.mark.parametrize(
     "tool", ["asks_with_the_same_id", "asks_with_the_same_id_and_the_answer_first"]
 )
-@everywhere
+@across
 async def test_the_servers_own_ids_are_apart_from_ours(at, ids, tool):
     client = await at.get(ids.connect())
     call = client.call_tool(tool)
@@ -153,7 +153,7 @@ async def test_the_servers_own_ids_are_apart_from_ours(at, ids, tool):
     assert [fact["id"] for fact in ids.received() if "result" in fact] == [call.id]
 
 
-@everywhere
+@across
 async def test_the_first_of_several_answers_counts(at, ids):
     client = await at.get(ids.connect())
     for _ in range(3):
@@ -162,7 +162,7 @@ async def test_the_first_of_several_answers_counts(at, ids):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_error_may_be_the_first(at, ids):
     client = await at.get(ids.connect())
     error = await at.error(client.call_tool("error_then_result"))
@@ -171,7 +171,7 @@ async def test_an_error_may_be_the_first(at, ids):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_late_answers_to_many_calls(at, ids):
     client = await at.get(ids.connect())
     calls = [client.call_tool("late", timeout=0.3) for _ in range(20)]
@@ -186,14 +186,14 @@ async def test_late_answers_to_many_calls(at, ids):
     assert sorted(cancelled) == [call.id for call in calls]
 
 
-@everywhere
+@across
 async def test_a_cancellation_by_the_server_is_not_for_our_requests(at, ids):
     client = await at.get(ids.connect())
     assert text_of(await at.get(client.call_tool("cancels", {"n": 1}))) == said(n=1)
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_answers_in_any_order(at, ids):
     client = await at.get(ids.connect(timeout=20.0))
     calls = [client.call_tool("in_reverse", {"n": n, "of": 200}) for n in range(200)]
@@ -201,7 +201,7 @@ async def test_answers_in_any_order(at, ids):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_answers_to_what_was_never_or_already_asked(at, ids):
     client = await at.get(ids.connect(timeout=20.0))
     await echoes(at, client)
@@ -210,7 +210,7 @@ async def test_answers_to_what_was_never_or_already_asked(at, ids):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_two_connections_do_not_share_ids(at, ids, server_of):
     other = server_of("ids")
     one, two = await at.get(ids.connect()), await at.get(other.connect())

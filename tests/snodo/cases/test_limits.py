@@ -7,6 +7,7 @@ import json
 import pytest
 from case_servers import (
     PLACES,
+    across,
     echoes,
     everywhere,
     lost,
@@ -104,7 +105,7 @@ async def test_the_limit_is_the_line_however_it_comes(at, endless):
 
 
 @pytest.mark.parametrize("piece", [0, 1, 1000, LIMIT])
-@everywhere
+@across
 async def test_the_last_byte_decides(at, limits, piece):
     client = await at.get(limits.connect(timeout=20.0, max_line_bytes=LIMIT))
     exactly = {"n": LIMIT, "piece": piece}
@@ -115,7 +116,7 @@ async def test_the_last_byte_decides(at, limits, piece):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_long_answer_with_its_id_at_the_end_costs_that_call_its_time(at, limits):
     client = await at.get(limits.connect(max_line_bytes=LIMIT))
     call = client.call_tool("id_at_the_end", {"n": 2 * LIMIT}, timeout=0.6)
@@ -129,7 +130,7 @@ async def test_a_long_answer_with_its_id_at_the_end_costs_that_call_its_time(at,
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_id_inside_a_long_line_is_nobodys(at, limits):
     client = await at.get(limits.connect(max_line_bytes=LIMIT))
     other = client.call_tool("hold", timeout=1.5)
@@ -143,7 +144,7 @@ async def test_an_id_inside_a_long_line_is_nobodys(at, limits):
 @pytest.mark.parametrize(
     "tool", ["notification", "notification_with_an_id_inside", "request_with_the_same_id"]
 )
-@everywhere
+@across
 async def test_a_long_line_that_answers_nothing_fails_nothing(at, limits, tool):
     client = await at.get(limits.connect(max_line_bytes=LIMIT))
     assert text_of(await at.get(client.call_tool(tool, {"n": 3 * LIMIT}))) == "after"
@@ -151,7 +152,7 @@ async def test_a_long_line_that_answers_nothing_fails_nothing(at, limits, tool):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_what_comes_with_a_long_line_is_not_lost(at, limits):
     client = await at.get(limits.connect(max_line_bytes=LIMIT))
     first, last = client.call_tool("hold"), client.call_tool("hold")
@@ -162,7 +163,7 @@ async def test_what_comes_with_a_long_line_is_not_lost(at, limits):
 
 
 @pytest.mark.parametrize("end", ["\r\n", " \n"])
-@everywhere
+@across
 async def test_what_ends_a_line_counts_little(at, limits, end):
     """A few bytes of blanks around the limit may go either way; they break nothing."""
     client = await at.get(limits.connect(max_line_bytes=LIMIT))
@@ -173,7 +174,7 @@ async def test_what_ends_a_line_counts_little(at, limits, end):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_the_answer_to_the_endless_line_is_told_at_once(at, limits):
     """Its id is in the head: the call fails when the limit is passed, not at four times that."""
     client = await at.get(limits.connect(max_line_bytes=LIMIT, timeout=20.0))
@@ -185,7 +186,7 @@ async def test_the_answer_to_the_endless_line_is_told_at_once(at, limits):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_endless_line_that_drips_ends_the_connection_too(at, limits):
     client = await at.get(limits.connect(max_line_bytes=1000, timeout=20.0))
     arguments = {"total": 2_000_000, "with": "é", "pause": 0.01}

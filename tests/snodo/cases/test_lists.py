@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import echoes, everywhere, lost, timed_out, took
+from case_servers import across, echoes, lost, timed_out, took
 
 import snodo_actors as snodo
 
@@ -27,7 +27,7 @@ def names(items):
 @pytest.mark.parametrize(
     ("mode", "most"), [("same", 2), ("cycle", 4), ("long cycle", 9), ("empty", 2)]
 )
-@everywhere
+@across
 async def test_a_cursor_that_comes_again_ends_the_list(at, pages, mode, most, protocol):
     client = await at.get(pages.connect(protocol=protocol, env={"CASE_PAGES": mode}))
     with took(below=3):
@@ -42,7 +42,7 @@ async def test_a_cursor_that_comes_again_ends_the_list(at, pages, mode, most, pr
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_cursors_without_end_end_at_max_pages(at, pages):
     client = await at.get(pages.connect(max_pages=5, env={"CASE_PAGES": "endless"}))
     lost(await at.error(client.list_tools()), ("tools", 5))
@@ -51,7 +51,7 @@ async def test_cursors_without_end_end_at_max_pages(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_as_many_pages_as_are_allowed_are_a_list(at, pages):
     client = await at.get(pages.connect(max_pages=5, env={"CASE_PAGES": "last"}))
     assert names(await at.get(client.list_tools())) == "t1t2t3t4t5"
@@ -60,7 +60,7 @@ async def test_as_many_pages_as_are_allowed_are_a_list(at, pages):
 
 
 @pytest.mark.parametrize("mode", ["null", "absent"])
-@everywhere
+@across
 async def test_no_cursor_is_the_last_page(at, pages, mode):
     client = await at.get(pages.connect(env={"CASE_PAGES": mode}))
     assert names(await at.get(client.list_tools())) == "t1"
@@ -69,7 +69,7 @@ async def test_no_cursor_is_the_last_page(at, pages, mode):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_cursor_goes_back_as_it_came(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "three"}))
     assert names(await at.get(client.list_tools())) == "abcdefg"
@@ -83,7 +83,7 @@ async def test_a_cursor_goes_back_as_it_came(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_empty_pages_are_pages(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "empty pages"}))
     assert await at.get(client.list_tools()) == []
@@ -94,7 +94,7 @@ async def test_empty_pages_are_pages(at, pages):
 @pytest.mark.parametrize(
     "mode", ["badtype", "badlist", "false", "itemsnull", "itemsobject", "itemstring", "input"]
 )
-@everywhere
+@across
 async def test_what_is_no_page_fails_the_list(at, pages, mode):
     client = await at.get(pages.connect(protocol="2026-07-28", env={"CASE_PAGES": mode}))
     with took(below=2):
@@ -104,7 +104,7 @@ async def test_what_is_no_page_fails_the_list(at, pages, mode):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_page_without_its_items(at, pages):
     """Decided at once, and the same twice."""
     client = await at.get(pages.connect(env={"CASE_PAGES": "noitems"}))
@@ -115,7 +115,7 @@ async def test_a_page_without_its_items(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_items_of_odd_shape_break_nothing(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "itemodd"}))
     with took(below=2):
@@ -126,7 +126,7 @@ async def test_items_of_odd_shape_break_nothing(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_error_in_the_middle_is_the_lists_error(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "failmid"}))
     error = await at.error(client.list_tools())
@@ -136,7 +136,7 @@ async def test_an_error_in_the_middle_is_the_lists_error(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_exit_in_the_middle_is_the_lists_error(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "exitmid"}))
     with took(below=2):
@@ -144,7 +144,7 @@ async def test_an_exit_in_the_middle_is_the_lists_error(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_page_has_its_own_time(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "silentmid"}))
     with took(below=2):
@@ -153,7 +153,7 @@ async def test_a_page_has_its_own_time(at, pages):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_malformed_page_in_the_middle(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "malformedmid"}))
     with took(below=2):
@@ -163,7 +163,7 @@ async def test_a_malformed_page_in_the_middle(at, pages):
 
 
 @pytest.mark.parametrize("kind", ["tools", "resources", "resource_templates", "prompts"])
-@everywhere
+@across
 async def test_the_other_lists_are_no_different(at, pages, kind):
     client = await at.get(pages.connect(max_pages=3, env={"CASE_PAGES": "endless"}))
     lost(await at.error(getattr(client, f"list_{kind}")()), (kind, 3))
@@ -171,7 +171,7 @@ async def test_the_other_lists_are_no_different(at, pages, kind):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_list_that_is_closed_on_the_way(at, pages):
     client = await at.get(pages.connect(env={"CASE_PAGES": "endless"}, max_pages=1_000_000))
     listing = client.list_tools()

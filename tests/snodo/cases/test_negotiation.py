@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from case_servers import PLACES, echoes, everywhere, lost, took
+from case_servers import PLACES, across, echoes, everywhere, lost, took
 
 import snodo_actors as snodo
 
@@ -138,7 +138,7 @@ AGAIN = [
 
 
 @pytest.mark.parametrize("probe", AGAIN)
-@everywhere
+@across
 async def test_any_other_answer_to_the_probe_means_start_again(at, server, probe):
     with took(below=5):
         client = await at.get(server.connect(protocol=None, env={"CASE_PROBE": probe}))
@@ -162,7 +162,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize("probe", NEVER)
-@everywhere
+@across
 async def test_no_answer_to_the_probe_means_start_again_after_a_while(at, server, probe):
     with took(below=4, least=0.4):
         client = await at.get(
@@ -175,7 +175,7 @@ async def test_no_answer_to_the_probe_means_start_again_after_a_while(at, server
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_server_that_hangs_after_the_probe_does_not_hold_up_the_next(at, server):
     """The first one closes its stdout and ignores all that is polite; the second is started."""
     with took(below=6):
@@ -201,7 +201,7 @@ async def test_a_server_that_hangs_after_the_probe_does_not_hold_up_the_next(at,
         ("note-first", "2026-07-28"),
     ],
 )
-@everywhere
+@across
 async def test_the_newest_common_version_of_the_list_is_taken(at, server, probe, version):
     client = await at.get(server.connect(protocol=None, env={"CASE_PROBE": probe}))
     assert client.protocol == version
@@ -215,7 +215,7 @@ async def test_the_newest_common_version_of_the_list_is_taken(at, server, probe,
     "listed", [[], ["9999-01-01"], ["2024-11-05", "2025-03-26"], [1, None, {}], [["2026-07-28"]]]
 )
 @pytest.mark.parametrize("how", ["versions", "unsupported"])
-@everywhere
+@across
 async def test_no_common_version_is_an_error_that_says_both_sides(at, server, how, listed):
     probe = f"{how} {json.dumps(listed)}"
     error = await refused(at, server, server.connect(protocol=None, env={"CASE_PROBE": probe}))
@@ -224,7 +224,7 @@ async def test_no_common_version_is_an_error_that_says_both_sides(at, server, ho
     assert starts(server) == ["server/discover"]
 
 
-@everywhere
+@across
 async def test_with_only_the_modern_version_nothing_is_sent(at, server):
     client = await at.get(server.connect(protocol="2026-07-28"))
     await echoes(at, client)
@@ -240,7 +240,7 @@ async def test_with_only_the_modern_version_nothing_is_sent(at, server):
 @pytest.mark.parametrize(
     ("init", "cause"), [("exit 4", 4), ("exit 0", 0), ("signal SIGKILL", 137), ("close", None)]
 )
-@everywhere
+@across
 async def test_an_exit_during_initialize_fails_the_connect(at, server, probe, init, cause):
     env = {"CASE_INIT": init, "CASE_PROBE": probe or ""}
     protocol = None if probe else "2025-11-25"
@@ -255,7 +255,7 @@ async def test_an_exit_during_initialize_fails_the_connect(at, server, probe, in
 
 
 @pytest.mark.parametrize("code", [-32603, -32602, -32601, -32000, 0, 42])
-@everywhere
+@across
 async def test_an_error_answer_to_initialize_is_passed_on(at, server, code):
     error = await refused(at, server, server.connect(env={"CASE_INIT": f"error {code}"}))
     assert isinstance(error, snodo.ServerError)
@@ -263,7 +263,7 @@ async def test_an_error_answer_to_initialize_is_passed_on(at, server, code):
     assert error.data == {"why": "closed"}
 
 
-@everywhere
+@across
 async def test_no_answer_to_initialize_is_a_timeout(at, server):
     connecting = server.connect(env={"CASE_INIT": "silent"}, timeout=0.5)
     error = await refused(at, server, connecting)
@@ -286,7 +286,7 @@ async def test_no_answer_to_initialize_is_a_timeout(at, server):
         'raw {"jsonrpc":"2.0","id":ID,"error":{"code":"E1","message":"no"}}',
     ],
 )
-@everywhere
+@across
 async def test_a_malformed_answer_to_initialize_is_the_connections_failure(at, server, init):
     error = await refused(at, server, server.connect(env={"CASE_INIT": init}, timeout=20.0))
     lost(error)
@@ -294,7 +294,7 @@ async def test_a_malformed_answer_to_initialize_is_the_connections_failure(at, s
 
 
 @pytest.mark.parametrize("init", ["wrong-ids", "twice", "ask-first", "answers-the-notification"])
-@everywhere
+@across
 async def test_what_comes_beside_the_answer_changes_nothing(at, server, init):
     client = await at.get(server.connect(env={"CASE_INIT": init}))
     assert client.protocol == "2025-11-25"
@@ -305,14 +305,14 @@ async def test_what_comes_beside_the_answer_changes_nothing(at, server, init):
     assert len(server.received("notifications/initialized")) == 1
 
 
-@everywhere
+@across
 async def test_an_answer_that_takes_its_time_is_waited_for(at, server):
     client = await at.get(server.connect(env={"CASE_INIT": "late 1"}))
     await echoes(at, client)
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_what_a_server_says_about_itself_may_be_odd(at, server):
     said = {
         "protocolVersion": "2025-11-25",
@@ -332,7 +332,7 @@ async def test_what_a_server_says_about_itself_may_be_odd(at, server):
 
 @pytest.mark.parametrize("at", ["asyncio", "trio", "beside", "beside-trio"], indirect=True)
 @pytest.mark.parametrize("env", [{"CASE_PROBE": "silent"}, {"CASE_INIT": "silent"}])
-@everywhere
+@across
 async def test_a_connect_nobody_waits_for_leaves_nothing(at, server, env):
     protocol = None if "CASE_PROBE" in env else "2025-11-25"
     connecting = server.connect(protocol=protocol, env=env, timeout=30.0, probe_timeout=30.0)
@@ -345,7 +345,7 @@ async def test_a_connect_nobody_waits_for_leaves_nothing(at, server, env):
 @pytest.mark.parametrize(
     "command", ["no-such-command-at-all", "/nowhere/at/all", "/etc/passwd", "/"]
 )
-@everywhere
+@across
 async def test_a_command_that_cannot_be_started(at, command):
     with took(below=2):
         error = await at.error(snodo.connect(("stdio", command, [])))
@@ -355,7 +355,7 @@ async def test_a_command_that_cannot_be_started(at, command):
         assert error.cause == "enoent"
 
 
-@everywhere
+@across
 async def test_a_command_that_is_gone_at_the_second_start(at, server, tmp_path):
     """The probe ends the first process, and the reconnect's own error is what is told."""
     script = tmp_path / "server"
@@ -368,7 +368,7 @@ async def test_a_command_that_is_gone_at_the_second_start(at, server, tmp_path):
     lost(error, "enoent")
 
 
-@everywhere
+@across
 async def test_what_is_no_program_cannot_be_started(at, tmp_path):
     script = tmp_path / "server"
     script.write_bytes(b"\x00\x01\x02 no program")
@@ -378,7 +378,7 @@ async def test_what_is_no_program_cannot_be_started(at, tmp_path):
     assert isinstance(error.cause, OSError)
 
 
-@everywhere
+@across
 async def test_a_folder_that_is_not_there(at, server):
     error = await at.error(server.connect(cd="/nowhere/at/all"))
     lost(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from case_servers import echoes, everywhere, program, text_of, took
+from case_servers import across, echoes, everywhere, program, text_of, took
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ async def test_a_slow_progress_function_of_the_flooding_server(at, chatty):
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
-@everywhere
+@across
 async def test_a_flood_of_every_kind(at, timings, protocol):
     client = await at.get(timings.connect(protocol=protocol, timeout=30.0))
     with took(below=6):
@@ -125,7 +125,7 @@ async def test_a_flood_of_every_kind(at, timings, protocol):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_progress_nobody_takes_does_not_hold_up_the_answers(at, timings):
     """The call is made and not awaited yet: its progress waits, everybody else goes on."""
     client, seen = await at.get(timings.connect(timeout=30.0)), []

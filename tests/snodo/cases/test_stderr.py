@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from case_servers import echoes, everywhere, lost, program, said, text_of, took
+from case_servers import across, echoes, everywhere, lost, program, said, text_of, took
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_hundred_thousand_lines_take_no_memory(stderrs, backend):
     ],
     ids=["lines", "no newline", "any bytes", "for ever", "dripping", "blank lines"],
 )
-@everywhere
+@across
 async def test_whatever_comes_calls_are_answered(at, stderrs, tool, arguments):
     client = await at.get(stderrs.connect(timeout=20.0))
     with took(below=6):
@@ -92,7 +92,7 @@ async def test_whatever_comes_calls_are_answered(at, stderrs, tool, arguments):
 
 
 @pytest.mark.parametrize("mode", ["spam first", "spam at the end"])
-@everywhere
+@across
 async def test_a_flood_at_the_beginning_or_the_end(at, stderrs, mode):
     client = await at.get(stderrs.connect(env={"CASE_MODE": mode}))
     await echoes(at, client)
@@ -102,7 +102,7 @@ async def test_a_flood_at_the_beginning_or_the_end(at, stderrs, mode):
         assert stderrs.facts("said_goodbye"), "it was cut off, or stuck in a write"
 
 
-@everywhere
+@across
 async def test_the_end_of_much_is_what_is_told(at, stderrs):
     client = await at.get(stderrs.connect())
     await at.get(client.call_tool("lines", {"n": 5000}))
@@ -117,7 +117,7 @@ async def test_the_end_of_much_is_what_is_told(at, stderrs):
 @pytest.mark.parametrize(
     "words", ["no newline at the end", "x" * 3_000_000, "\n\n\n", "é\x00\x1b[31m漢", ""]
 )
-@everywhere
+@across
 async def test_any_last_words_do(at, stderrs, words):
     client = await at.get(stderrs.connect())
     with took(below=3):
@@ -129,7 +129,7 @@ async def test_any_last_words_do(at, stderrs, words):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_last_words_are_told_though_a_child_keeps_stderr_open(at, stderrs):
     client = await at.get(stderrs.connect())
     try:
@@ -143,7 +143,7 @@ async def test_last_words_are_told_though_a_child_keeps_stderr_open(at, stderrs)
         stderrs.kill_all()
 
 
-@everywhere
+@across
 async def test_each_line_is_logged(at, stderrs, caplog):
     with caplog.at_level(logging.INFO, logger="snodo_actors.stderr"):
         client = await at.get(stderrs.connect())
@@ -155,7 +155,7 @@ async def test_each_line_is_logged(at, stderrs, caplog):
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_function_may_have_the_lines(at, stderrs):
     lines = []
     client = await at.get(stderrs.connect(stderr=lines.append))
@@ -164,7 +164,7 @@ async def test_a_function_may_have_the_lines(at, stderrs):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_function_that_raises_breaks_nothing(at, stderrs):
     client = await at.get(stderrs.connect(stderr=lambda line: 1 / 0))
     await at.get(client.call_tool("lines", {"n": 3}))
@@ -172,7 +172,7 @@ async def test_a_function_that_raises_breaks_nothing(at, stderrs):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_the_lines_may_be_thrown_away(at, stderrs, caplog):
     with caplog.at_level(logging.INFO, logger="snodo_actors.stderr"):
         client = await at.get(stderrs.connect(stderr="discard"))

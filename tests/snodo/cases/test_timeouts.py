@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pykka
 import pytest
-from case_servers import PLACES, echoes, everywhere, lost, text_of, timed_out, took
+from case_servers import PLACES, across, echoes, everywhere, lost, text_of, timed_out, took
 
 import snodo_actors as snodo
 
@@ -110,7 +110,7 @@ async def test_progress_carries_a_call_over_its_timeout(at, capped):
 # ---- more of the kind
 
 
-@everywhere
+@across
 async def test_without_the_reset_progress_changes_nothing(at, timings):
     client = await at.get(timings.connect())
     with took(below=1.3, least=0.48):
@@ -119,7 +119,7 @@ async def test_without_the_reset_progress_changes_nothing(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_the_server_is_told_that_the_time_is_over(at, timings):
     client = await at.get(timings.connect())
     call = client.call_tool("steps", timeout=0.3)
@@ -136,7 +136,7 @@ async def test_the_server_is_told_that_the_time_is_over(at, timings):
     ("tool", "arguments"),
     [("drips", {"pause": 0.05}), ("chatters", {"seconds": 3.0}), ("hold", {})],
 )
-@everywhere
+@across
 async def test_no_sign_of_life_but_progress_is_a_reason_to_wait_longer(
     at, timings, tool, arguments
 ):
@@ -153,7 +153,7 @@ async def test_no_sign_of_life_but_progress_is_a_reason_to_wait_longer(
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_timeouts_of_many_calls_come_each_at_its_time(at, timings):
     client = await at.get(timings.connect())
     times = [1.0, 0.3, 0.6, 0.3, 0.9]
@@ -166,7 +166,7 @@ async def test_timeouts_of_many_calls_come_each_at_its_time(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_short_timeout_behind_a_long_one_is_not_late(at, timings):
     client = await at.get(timings.connect())
     long = client.call_tool("hold", timeout=20.0)
@@ -177,7 +177,7 @@ async def test_a_short_timeout_behind_a_long_one_is_not_late(at, timings):
     lost(await at.error(long), "closed")
 
 
-@everywhere
+@across
 async def test_without_a_timeout_a_call_waits(at, timings):
     client = await at.get(timings.connect(timeout=0.3))
     call = client.call_tool("answer_after", {"seconds": 0.8}, timeout=None)
@@ -185,7 +185,7 @@ async def test_without_a_timeout_a_call_waits(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_each_page_and_ping_has_the_clients_timeout(at, timings):
     client = await at.get(timings.connect(timeout=0.4))
     await at.get(client.ping())
@@ -197,7 +197,7 @@ async def test_each_page_and_ping_has_the_clients_timeout(at, timings):
 # ---- progress
 
 
-@everywhere
+@across
 async def test_progress_comes_in_order_and_before_the_result(at, timings):
     client, seen = await at.get(timings.connect()), []
     call = client.call_tool("burst", {"n": 500}, progress=lambda p: seen.append(p["progress"]))
@@ -206,7 +206,7 @@ async def test_progress_comes_in_order_and_before_the_result(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_only_its_own_progress_comes_to_a_call(at, timings):
     client, seen = await at.get(timings.connect()), []
     call = client.call_tool("odd_signs", progress=seen.append)
@@ -227,7 +227,7 @@ def call_token(server):
     return fact["params"]["_meta"]["progressToken"]
 
 
-@everywhere
+@across
 async def test_progress_after_the_answer_is_dropped(at, timings):
     client, seen = await at.get(timings.connect()), []
     await at.get(client.call_tool("signs_after_the_answer", progress=seen.append))
@@ -236,7 +236,7 @@ async def test_progress_after_the_answer_is_dropped(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_an_async_progress_function(at, timings):
     client, seen = await at.get(timings.connect()), []
 
@@ -250,7 +250,7 @@ async def test_an_async_progress_function(at, timings):
 
 
 @pytest.mark.parametrize("at", [*PLACES], indirect=True)
-@everywhere
+@across
 async def test_a_progress_function_that_raises_ends_its_call(at, timings):
     client = await at.get(timings.connect())
 
@@ -266,7 +266,7 @@ async def test_a_progress_function_that_raises_ends_its_call(at, timings):
     assert len(cancelled(timings)) == 1
 
 
-@everywhere
+@across
 async def test_a_progress_function_may_use_the_client(at, timings):
     client, said_inside = await at.get(timings.connect()), []
 
@@ -287,7 +287,7 @@ async def test_a_progress_function_may_use_the_client(at, timings):
 # ---- nobody waits any more
 
 
-@everywhere
+@across
 async def test_who_gives_a_call_up_is_believed(at, timings):
     """A cancelled task or `get(timeout=...)`: the server is told; a late answer is nobody's."""
     client = await at.get(timings.connect(timeout=30.0))
@@ -299,7 +299,7 @@ async def test_who_gives_a_call_up_is_believed(at, timings):
     assert len(cancelled(timings)) == 1
 
 
-@everywhere
+@across
 async def test_who_gives_a_call_with_progress_up_is_believed_too(at, timings):
     client, seen = await at.get(timings.connect(timeout=30.0)), []
     await at.give_up(client.call_tool("steps", {"every": 20}, progress=seen.append))
@@ -311,7 +311,7 @@ async def test_who_gives_a_call_with_progress_up_is_believed_too(at, timings):
 
 
 @pytest.mark.parametrize("at", ["thread", "thread-trio"], indirect=True)
-@everywhere
+@across
 async def test_get_with_a_timeout_is_a_timeout_of_pykkas_and_ours(at, timings):
     client = await at.get(timings.connect(timeout=30.0))
     with took(below=1.5), pytest.raises(pykka.Timeout) as raised:
@@ -323,7 +323,7 @@ async def test_get_with_a_timeout_is_a_timeout_of_pykkas_and_ours(at, timings):
 
 
 @pytest.mark.parametrize("at", ["asyncio", "trio", "beside", "beside-trio"], indirect=True)
-@everywhere
+@across
 async def test_a_cancelled_list_is_cancelled_on_the_way(at, timings):
     client = await at.get(timings.connect(timeout=30.0))
     calls = [client.call_tool("hold"), client.call_tool("hold", progress=print)]
@@ -336,7 +336,7 @@ async def test_a_cancelled_list_is_cancelled_on_the_way(at, timings):
     await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_who_had_the_answer_cancels_nothing(at, timings):
     client = await at.get(timings.connect())
     for n in range(20):

@@ -107,5 +107,26 @@ async def test_to_leave_an_async_block_does_nothing_either() -> None:
     assert len(await client.list_tools()) > 5
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_it_is_told_how_it_comes_to_be(version: str) -> None:
+    told: list[Any] = []
+    detach = snodo.telemetry.attach(lambda event, what: told.append((event, what)))
+    opened(protocol=version)
+    with pytest.raises(snodo.Error):
+        opened([FIRST], protocol=STATELESS)
+    detach()
+
+    assert [event for event, _ in told] == ["connect.start", "connect.stop"] * 2
+    assert (told[1][1]["version"], told[1][1]["error"]) == (version, None)
+    assert (told[3][1]["version"], told[3][1]["error"].code) == (None, -32602)
+    assert {what["who"] for _, what in told} == {"direct everything"}
+
+
+def test_a_cache_may_be_asked_for() -> None:
+    client = opened(cache=True)
+
+    assert client.list_tools(bypass_cache=True).get(timeout=5) == client.list_tools().get(timeout=5)
+
+
 def test_a_client_says_what_it_is() -> None:
     assert repr(opened()) == f"<Client of direct everything, {STATELESS}>"

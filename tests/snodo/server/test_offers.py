@@ -157,6 +157,12 @@ def test_a_function_that_is_no_tool(function: Any, said: str) -> None:
         Server("s").tool()(function)
 
 
+@pytest.mark.parametrize("name", ["tool", "prompt", "resource", "resource_template"])
+def test_a_decorator_has_to_be_called(name: str) -> None:
+    with pytest.raises(TypeError, match=f"write @server.{name}"):
+        getattr(Server("s"), name)(variadic)
+
+
 def test_a_resource_takes_nothing_but_the_call() -> None:
     with pytest.raises(TypeError, match="use resource_template"):
         Server("s").resource("a://b")(lambda a: a)
@@ -229,6 +235,24 @@ def test_runtimes_of_one_server_are_equal() -> None:
     assert server.runtime() != Server("s").runtime()
     assert repr(server.runtime(STATELESS)) == f"<Runtime of s, {STATELESS}>"
     assert repr(server) == "<Server s>"
+
+
+def test_parts_of_a_uri_and_arguments_of_a_prompt_may_be_numbers() -> None:
+    server = Server("s")
+
+    @server.resource_template("a://{number}")
+    def half(number: float) -> str:
+        return str(number / 2)
+
+    @server.prompt()
+    def twice(number: int) -> str:
+        return str(number * 2)
+
+    asker = Asker(server, STATELESS)
+    assert asker.ask("resources/read", uri="a://7")["contents"][0]["text"] == "3.5"
+    assert asker.ask("resources/read", uri="a://x")["code"] == -32602
+    messages = asker.ask("prompts/get", name="twice", arguments={"number": "4"})["messages"]
+    assert messages[0]["content"]["text"] == "8"
 
 
 # ---- templates

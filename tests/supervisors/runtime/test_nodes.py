@@ -415,7 +415,7 @@ def test_stop_on_its_own_loop_says_what_to_write(node) -> None:
     def body():
         node.stop()
 
-    with pytest.raises(WouldBlock, match="async with|thread"):
+    with pytest.raises(WouldBlock, match=r"async with|thread"):
         inside(node, body)
 
 
@@ -530,7 +530,7 @@ def test_a_loop_that_ends_under_a_node_leaves_nobody_waiting(run) -> None:
         kept.extend([node, Echo.start(), when_down(spawn(wait_for_ever))])
 
     try:
-        run(lambda: main()) if run is trio.run else run(main())
+        run(main) if run is trio.run else run(main())
     except BaseException as error:  # trio may complain of the node's task
         kept.append(error)
     node, ref, down = kept[:3]
