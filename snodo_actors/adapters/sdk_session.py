@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -23,17 +24,20 @@ from mcp.server.auth.provider import AccessToken
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
-from snodo_actors.adapters.inbox import Inbox
+from snodo_actors.adapters.routes import Mail, Routes
 from snodo_actors.ports.transport import Deliver, End
 from snodo_actors.wire.jsonrpc import METHOD_NOT_FOUND, cancelled, error_response
-from snodo_actors.wire.meta import PROGRESS_TOKEN, SUBSCRIPTION_ID
 from snodo_actors.words.errors import Error, TransportError
 from snodo_actors.words.lost import connection_closed, owner_ended
-from snodo_actors.words.types import JSONObject, is_object
-from supervisors import Down, Node, Ref, monitor, receive, spawn, when_down
+from snodo_actors.words.types import JSONObject
+from supervisors import Down, Future, Node, Ref, monitor, receive, spawn, when_down
 
 GRACE = 2.0
 """Seconds a session may take to end by itself."""
+CLOSE_TIMEOUT = 5.0
+"""Seconds `close()` waits at most for one that cannot end, because a thread of it is stuck."""
+
+_log = logging.getLogger("snodo_actors.adapters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,7 @@ class SDKSession:
         self._lock = threading.RLock()
         self._ref: Ref | None = None
         self._over: Error | None = None
-        self._calls: dict[Any, Inbox[JSONObject | Error]] = {}
-        self._streams: dict[Any, Callable[[Any], object]] = {}
+        self._routes = Routes()
 
     # ---- where the client is
 
@@ -79,11 +82,12 @@ class SDKSession:
         **_options: Any,
     ) -> JSONObject:
         """Send the request *message* and return the response, which may be long in coming."""
-        id, inbox = message["id"], Inbox[JSONObject | Error](self._node)
-        self._send(message, calls={id: inbox})
+        id, mail = message["id"], Mail(self._node)
+        self._routes.add_call(id, mail)
         try:
+            self._send(message)
             while True:
-                came = await inbox.take()
+                came = await mail.take()
                 if isinstance(came, Error):
                     raise came.again()
                 if "method" not in came:
@@ -98,7 +102,7 @@ class SDKSession:
                     if inspect.isawaitable(told):
                         await told
         finally:
-            if self._calls.pop(id, None) is not None:
+            if self._routes.remove(id):
                 self._tell(cancelled(id, "the caller waits no longer"))
 
     def notify(self, message: JSONObject, **_options: Any) -> None:
@@ -108,35 +112,37 @@ class SDKSession:
     def listen(self, message: JSONObject, deliver: Deliver, **_options: Any) -> End:
         """Open a stream."""
         id = message["id"]
-        self._send(message, streams={id: deliver})
+        self._routes.add_stream(id, deliver)
+        try:
+            self._send(message)
+        except Error:
+            self._routes.remove(id)
+            raise
 
         def end(_reason: Any) -> None:
-            if self._streams.pop(id, None) is not None:
+            if self._routes.remove(id):
                 self._tell(cancelled(id, "nobody listens any more"))
 
         return end
 
-    def close(self) -> Any:
-        """End the session; the future, if there is one, is done when it has ended."""
+    def close(self) -> Future[None] | None:
+        """End the session; the future, if there is one, is done when it has ended, or soon."""
         with self._lock:
             ref, self._over = self._ref, self._over or connection_closed("closed")
         if ref is None:
             return None
         ref.send(_Close())
-        return when_down(ref)
+        self._routes.close(self._over)
+        closed: Future[None] = Future(self._node)
+        when_down(ref).add_done_callback(lambda _down: closed.try_set(None))
+        timer = self._node.after(CLOSE_TIMEOUT, closed.try_set, None)
+        closed.add_done_callback(lambda _closed: timer.cancel())
+        return closed
 
-    def _send(
-        self,
-        message: JSONObject,
-        *,
-        calls: dict[Any, Inbox[JSONObject | Error]] | None = None,
-        streams: dict[Any, Deliver] | None = None,
-    ) -> None:
+    def _send(self, message: JSONObject) -> None:
         with self._lock:
             if self._over is not None:
                 raise self._over.again("never_sent")
-            self._calls.update(calls or {})
-            self._streams.update(streams or {})
             if self._ref is None:
                 self._ref = spawn(self._run, node=self._node)
                 when_down(self._ref).add_done_callback(self._ended)
@@ -147,15 +153,10 @@ class SDKSession:
         if self._ref is not None:
             self._ref.send(_Send(message))
 
-    def _ended(self, _down: Any = None) -> None:
+    def _ended(self, _down: Any) -> None:
         with self._lock:
-            self._over = error = self._over or connection_closed("closed")
-            calls, self._calls = self._calls, {}
-            streams, self._streams = self._streams, {}
-        for inbox in calls.values():
-            inbox.put(error.again("unknown"))
-        for deliver in streams.values():
-            deliver(error.again())
+            self._over = self._over or connection_closed("closed")
+        self._routes.close(self._over)
 
     # ---- where the session is
 
@@ -168,7 +169,7 @@ class SDKSession:
             async with self._lifespan():
                 await self._serve()
         except Exception as error:  # noqa: BLE001  # the edge: whoever waits is told, nobody else
-            self._over = self._over or _failed(error)
+            self._fail(error)
 
     async def _serve(self) -> None:
         async with create_client_server_memory_streams() as (ours, theirs):
@@ -186,8 +187,12 @@ class SDKSession:
         try:
             await server.run(reading, writing, server.create_initialization_options())
         except Exception as error:  # noqa: BLE001  # see above
-            self._over = self._over or _failed(error)
+            self._fail(error)
         scope.cancel()
+
+    def _fail(self, error: Exception) -> None:
+        _log.warning("the server %s failed", self._server.name, exc_info=error)
+        self._over = self._over or _failed(error)
 
     async def _write(self, writing: Any) -> None:
         """Pass on what the client sends, until it or its owner ends."""
@@ -215,32 +220,9 @@ class SDKSession:
         async for item in reading:
             if isinstance(item, SessionMessage):
                 message = item.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                self._dispatch(message, getattr(item.metadata, "related_request_id", None))
-
-    def _dispatch(self, message: JSONObject, related: Any) -> None:
-        params = message.get("params")
-        meta = params.get("_meta") if is_object(params) else None
-        if "method" not in message:
-            stream = self._streams.pop(message["id"], None)
-            inbox = self._calls.pop(message["id"], None)
-            if stream is not None:
-                stream(message)
-            elif inbox is not None:
-                inbox.put(message)
-        elif "id" in message:
-            inbox = self._calls.get(related) or next(iter(self._calls.values()), None)
-            if inbox is not None:
-                inbox.put(message)
-            else:
-                self._tell(_refusal(message))
-        elif message["method"] == "notifications/progress" and is_object(params):
-            inbox = self._calls.get(params.get(PROGRESS_TOKEN))
-            if inbox is not None:
-                inbox.put(message)
-        elif is_object(meta):
-            stream = self._streams.get(meta.get(SUBSCRIPTION_ID))
-            if stream is not None:
-                stream(message)
+                related = getattr(item.metadata, "related_request_id", None)
+                if not self._routes.take(message, related) and {"id", "method"} <= message.keys():
+                    self._tell(_refusal(message))
 
 
 def _refusal(message: JSONObject) -> JSONObject:

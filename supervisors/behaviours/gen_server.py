@@ -68,7 +68,12 @@ class GenServer(Serving):
 
     @classmethod
     def start_on(cls, node: Node, *args: Any, **kwargs: Any) -> ActorRef[Self]:
-        """As `start`, on the given node."""
+        """As `start`, on the given node.
+
+        Raises:
+            NodeStopped: It does not run.
+        """
+        node.loop  # noqa: B018  # raises if there is none
         server = cls._new(args, kwargs)
         process = server._process  # noqa: SLF001  # of this very class
         process.node = node

@@ -26,10 +26,11 @@ from supervisors.runtime import pykka_registry
 from supervisors.runtime.actor_process import ActorProcess, Work
 from supervisors.runtime.actor_ref import ActorRef
 from supervisors.runtime.bounded import BoundedActorProcess
+from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
-from supervisors.runtime.ref import Ref
+from supervisors.runtime.ref import Ref, check_alive
 from supervisors.runtime.reports import publish
 from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.runtime.states import RUNNING, STOPPING
@@ -73,7 +74,8 @@ class Actor(pykka.Actor):
     trap_exit: ClassVar[bool] = False
     """Whether exit signals come as `Exit` messages instead of ending the actor."""
     urgent_signals: ClassVar[bool] = True
-    """Whether `Exit` and `Down` messages overtake the unread messages of others."""
+    """Whether `Exit` and `Down` messages overtake all unread messages, also those that the process
+    they tell of had sent. OTP's behaviours, whose order is OTP's, have it off."""
     mailbox_bound: ClassVar[Bound | None] = None
     """The bound of the mailbox, for example `Bound(1_000, "drop_oldest")`; None for no bound."""
     ref_class: ClassVar[type[ActorRef[Any]]] = ActorRef
@@ -121,6 +123,8 @@ class Actor(pykka.Actor):
     _in_registry = False
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        if fence.count:
+            check_alive()
         node = current_node()
         bound = self.mailbox_bound
         process = (

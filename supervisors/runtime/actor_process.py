@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future
 from supervisors.runtime.here import get_here
 from supervisors.runtime.pykka_view import PykkaView
@@ -39,6 +40,7 @@ class ActorProcess(PykkaView):
     """The process of one actor."""
 
     __slots__ = (
+        "_abandoned",
         "_begun",
         "_grace",
         "_task",
@@ -80,6 +82,7 @@ class ActorProcess(PykkaView):
         self.handling: Any = None
         self.idle_timer: TimerHandle | None = None
         self._task: Task | None = None
+        self._abandoned = False
         self._begun = False
         self._work: Work | None = None
         self._grace: TimerHandle | None = None
@@ -236,7 +239,7 @@ class ActorProcess(PykkaView):
         self.scheduled = True
         self._task = self.node.spawn_task(self._drive(), str(self.ref))
 
-    async def _drive(self) -> None:  # noqa: C901  # one loop, whose every end leaves it at once
+    async def _drive(self) -> None:  # noqa: C901, PLR0915  # one loop, whose every end leaves it at once
         """Run the coroutine in `_work`, and go on with the mail, until there is none."""
         if self._work is None:
             return  # it was ended before this task began
@@ -280,6 +283,8 @@ class ActorProcess(PykkaView):
                         break
         finally:
             task_processes.pop(task, None)
+            if self._abandoned:
+                fence.count -= 1
             self.busy = self._begun = False
             self._task = None
             if self._grace is not None:
@@ -348,6 +353,8 @@ class ActorProcess(PykkaView):
         self._grace = None
         if self.state != DEAD:
             report(AbandonedReport(self.ref, self.node.kill_grace))
+            self._abandoned = True
+            fence.count += 1
             self.die(self.doomed or KILLED)
 
     def release(self, reason: ExitReason) -> None:

@@ -11,8 +11,9 @@ from pykka.messages import (
     _ActorStop,  # pyright: ignore[reportPrivateUsage]  # pykka's own way to say stop
 )
 
+from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future, failed
-from supervisors.runtime.ref import Ref, not_found
+from supervisors.runtime.ref import Ref, check_alive, not_found
 from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.words.errors import ProcessDead
 
@@ -80,6 +81,8 @@ class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-v
         process = self.process
         if process.stopping:
             raise not_found(process)
+        if fence.count:
+            check_alive()
         if message.__class__ in _REQUESTS:
             message = Told(message)
         if process.bounded:

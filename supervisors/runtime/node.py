@@ -20,11 +20,10 @@ from supervisors.runtime.loop import running_backend
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name, ProcessTable
 from supervisors.runtime.shutdown import take_down
-from supervisors.runtime.states import DEAD
 from supervisors.runtime.timers import Timers
 from supervisors.runtime.watches import WhenDown
-from supervisors.words.errors import NodeStopped, SpecError
-from supervisors.words.reasons import SHUTDOWN, ExitReason
+from supervisors.words.errors import NodeStopped, SpecError, WouldBlock
+from supervisors.words.reasons import NOCONNECTION, SHUTDOWN, ExitReason
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -74,7 +73,7 @@ class Node(Timers, ProcessTable):
         self._backend: Backend = backend
         self._watchdog_limit = watchdog
         self._watchdog: Watchdog | None = None
-        self._state: Literal["new", "running", "stopping", "stopped"] = "new"
+        self._state: Literal["new", "running", "stopping", "closing", "stopped"] = "new"
         self._root: Ref | None = None
         self._thread: threading.Thread | None = None
         self._stop_wanted: Future[None] = Future()
@@ -132,6 +131,12 @@ class Node(Timers, ProcessTable):
             if self._state == "new":
                 self._state = "stopped"
                 self._stopped.try_set(None)
+        if self.thread_id == threading.get_ident():
+            raise WouldBlock(
+                "await anyio.to_thread.run_sync(node.stop)",
+                f"stop() would block the loop of {self.name}, which has to do the stopping. "
+                "Leave the `async with Node():` block, or stop it from a thread",
+            )
         self._stop_wanted.try_set(None)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._stopped.get(timeout=timeout)
@@ -195,8 +200,9 @@ class Node(Timers, ProcessTable):
                 await take_down(self, self._root.process if self._root is not None else None)
             except Exception:  # noqa: BLE001  # whatever one process does, the node ends
                 _log.exception("%s could not stop its processes in order", self.name)
-                for process in list(self.processes.values()):
-                    process.die(SHUTDOWN)
+            self._state = "closing"
+            for process in list(self.processes.values()):
+                process.die(SHUTDOWN)
             if self._watchdog is not None:
                 self._watchdog.stop()
             assert self._loop is not None
@@ -215,8 +221,8 @@ class Node(Timers, ProcessTable):
         while self._posted:
             try:
                 self._posted.popleft()()
-            except NodeStopped:
-                continue  # whoever posted it has been told
+            except Exception as error:  # noqa: BLE001  # whoever posted it waits no longer
+                _log.debug("%s is over, so %s", self.name, error)
         while self._ready:
             process = self._ready.popleft()
             process.take_signals()
@@ -231,10 +237,12 @@ class Node(Timers, ProcessTable):
         """The loop was closed under us: nobody may wait for ever for its processes."""
         self._state = "stopped"
         self.thread_id = None
+        here = self._here
+        if here is not None:
+            here.nodes = tuple(node for node in here.nodes if node is not self)
         for process in list(self.processes.values()):
-            process.state = DEAD
-            process.bury()
-        self.processes.clear()
+            process.die(NOCONNECTION)
+        self._drain()
 
     # ---- processes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.here import get_here
 from supervisors.runtime.loop import any_current_task
@@ -77,14 +78,20 @@ class Ref:
         process = self.process
         if process.state == DEAD:
             raise not_found(process)
+        if fence.count:
+            check_alive()
         process.put(message)
 
     def send(self, message: Any) -> None:
         """Put *message* into its mailbox; nothing happens if it has ended."""
+        if fence.count:
+            check_alive()
         self.process.put(message)
 
     def cast(self, request: Any) -> None:
         """Send a request that is not answered; nothing happens if it has ended."""
+        if fence.count:
+            check_alive()
         self.process.put(Cast(request))
 
     def call(self, request: Any, timeout: float | None = DEFAULT_CALL_TIMEOUT) -> Future[Any]:
@@ -105,6 +112,19 @@ class Ref:
 
 task_processes: WeakKeyDictionary[Any, Process] = WeakKeyDictionary()
 """Which process a task is."""
+
+
+def check_alive() -> None:
+    """Refuse what a process does that was killed and goes on all the same.
+
+    Raises:
+        ProcessDead: The task that is running here is such a process.
+    """
+    process = task_processes.get(any_current_task())
+    if process is not None and process.state == DEAD and process.owned_by_node:
+        raise ProcessDead(
+            f"{process.ref} has ended ({process.reason}); what it still does no longer counts"
+        )
 
 
 def is_current_task(process: Process) -> bool:

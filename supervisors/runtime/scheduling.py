@@ -71,7 +71,7 @@ class Scheduling:
         if self.thread_id == _get_ident():
             if not self._woken_here and not self._running:
                 self._woken_here = True
-                self._loop.soon(self._run_woken_here)  # type: ignore[union-attr]  # it runs: this is its thread
+                self._soon()
         elif not self._woken_from_afar:
             self._woken_from_afar = True
             self._wake_from_afar()
@@ -91,10 +91,16 @@ class Scheduling:
         if self.thread_id == _get_ident():
             if not self._woken_here:
                 self._woken_here = True
-                self._loop.soon(self._run_woken_here)  # type: ignore[union-attr]  # it runs: this is its thread
+                self._soon()
         elif not self._woken_from_afar:
             self._woken_from_afar = True
             self._wake_from_afar()
+
+    def _soon(self) -> None:
+        try:
+            self._loop.soon(self._run_woken_here)  # type: ignore[union-attr]  # this is its thread
+        except RuntimeError:
+            self._die_with_the_loop()
 
     def _wake_from_afar(self) -> None:
         loop = self._loop
@@ -125,7 +131,7 @@ class Scheduling:
             if not self._woken_here:
                 # The budget is given back by the loop, so that it must come round for more.
                 self._woken_here = True
-                self._loop.soon(self._run_woken_here)  # type: ignore[union-attr]  # it runs: this is its thread
+                self._soon()
             self._run()
 
     def _run(self) -> None:

@@ -8,9 +8,10 @@ import pykka
 
 from supervisors.runtime.actor import Match, matcher
 from supervisors.runtime.current import self_process
+from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.lookup import Dest, find_process
-from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref
+from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref, check_alive
 from supervisors.runtime.watches import Alias, Monitor
 from supervisors.words.errors import NoProcess, NoSuchName, NotAProcess
 
@@ -22,6 +23,8 @@ def send(dest: Dest, message: Any) -> None:
         NoSuchName: Nobody has the name *dest*.
         NotAProcess: *dest* is nothing that messages can be sent to.
     """
+    if fence.count:
+        check_alive()
     if isinstance(dest, Ref):
         dest.process.put(message)
     elif isinstance(dest, Alias):

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from supervisors.runtime.current import self_process
+from supervisors.runtime.fence import fence
 from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import Process
-from supervisors.runtime.ref import Ref
+from supervisors.runtime.ref import Ref, check_alive
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.watches import Monitor
 
@@ -42,6 +43,8 @@ def _new(
     name: str | None,
     trap_exit: bool,
 ) -> SpawnedProcess:
+    if fence.count:
+        check_alive()
     process = SpawnedProcess(node, function, args, trapping=trap_exit)
     if name is not None:
         node.register(name, process)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from supervisors.runtime.fence import fence
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref, task_processes
 from supervisors.runtime.reports import report, wanted
@@ -35,7 +36,7 @@ CANCELLED = Custom("cancelled")
 class SpawnedProcess(Process):
     """A bare process: one function that runs in a task of the node."""
 
-    __slots__ = ("_args", "_begun", "_function", "_grace", "_task", "doomed")
+    __slots__ = ("_abandoned", "_args", "_begun", "_function", "_grace", "_task", "doomed")
 
     def __init__(
         self, node: Node, function: Callable[..., Any], args: tuple[Any, ...], *, trapping: bool
@@ -46,6 +47,7 @@ class SpawnedProcess(Process):
         self.doomed: ExitReason | None = None
         self._function = function
         self._args = args
+        self._abandoned = False
         self._begun = False
         self._task: Task | None = None
         self._grace: TimerHandle | None = None
@@ -83,6 +85,8 @@ class SpawnedProcess(Process):
                 report_crash(self, reason)
         finally:
             task_processes.pop(task, None)
+            if self._abandoned:
+                fence.count -= 1
             if self._grace is not None:
                 self._grace.cancel()
             self.die(self.doomed or reason)
@@ -104,6 +108,8 @@ class SpawnedProcess(Process):
     def _abandon(self) -> None:
         if self.state != DEAD:
             report(AbandonedReport(self.ref, self.node.kill_grace))
+            self._abandoned = True
+            fence.count += 1
             self.die(self.doomed or KILLED)
 
 

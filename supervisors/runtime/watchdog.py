@@ -9,14 +9,20 @@ import sys
 import threading
 import time
 import traceback
+from types import FrameType
 from typing import TYPE_CHECKING
 
+from supervisors.runtime.actor_process import ActorProcess
 from supervisors.runtime.reports import report
+from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.words.reports import BusyReport
 
 if TYPE_CHECKING:
     from supervisors.runtime.node import Node
     from supervisors.runtime.ref import Ref
+
+
+_RUNNING = frozenset((ActorProcess._drive.__code__, SpawnedProcess._main.__code__))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # how a process is known by its stack
 
 
 class Watchdog:
@@ -68,8 +74,12 @@ class Watchdog:
         thread_id = node.thread_id
         frame = sys._current_frames().get(thread_id) if thread_id is not None else None  # noqa: SLF001  # the only way to see another thread's stack
         stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
-        report(BusyReport(self._who(), node.name, seconds, stack))
+        report(BusyReport(self._who(frame), node.name, seconds, stack))
 
-    def _who(self) -> Ref | None:
+    def _who(self, frame: FrameType | None) -> Ref | None:
         process = self._node.current
+        while process is None and frame is not None:
+            if frame.f_code in _RUNNING:
+                process = frame.f_locals["self"]
+            frame = frame.f_back
         return process.ref if process is not None else None

@@ -299,15 +299,18 @@ class ReceiveTimeout(SupervisorsError, pykka.Timeout):
 class WouldBlock(SupervisorsError, RuntimeError):
     """Raised by a blocking wait on the event loop that has to produce the value."""
 
-    def __init__(self, what: str = "value = await ref.ask(message, block=False)") -> None:
+    def __init__(
+        self,
+        what: str = "value = await ref.ask(message, block=False)",
+        why: str = "get() would block the event loop that has to produce the value. "
+        "Await the future instead",
+    ) -> None:
         self.what = what
-        super().__init__(
-            "get() would block the event loop that has to produce the value. "
-            f"Await the future instead: `{what}`."
-        )
+        self.why = why
+        super().__init__(f"{why}: `{what}`.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.what,)
+        return type(self), (self.what, self.why)
 
 
 class NodeStopped(SupervisorsError, RuntimeError):

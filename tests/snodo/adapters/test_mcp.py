@@ -13,6 +13,7 @@ import pytest
 from inside import PATIENCE, inside, silenced
 from mcp.server import Server
 from mcp.server.auth.provider import AccessToken
+from mcp.server.mcpserver import MCPServer
 from sdk_servers import Log, high_level, low_level
 
 import snodo_actors as snodo
@@ -343,3 +344,30 @@ def test_a_runtime_says_what_it_is() -> None:
     assert (made.name, made.versions) == ("s", (STATELESS, FIRST))
     assert repr(made) == f"<SDKRuntime of s, {STATELESS}, {FIRST}>"
     gc.collect()
+
+
+def test_a_thread_that_is_stuck_does_not_hold_up_the_end(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("snodo_actors.adapters.sdk_session.GRACE", 0.01)
+    monkeypatch.setattr("snodo_actors.adapters.sdk_session.CLOSE_TIMEOUT", 0.05)
+    server: MCPServer[Any] = MCPServer("stuck", log_level="CRITICAL")
+    begun, freed = threading.Event(), threading.Event()
+
+    @server.tool()
+    def stuck() -> None:
+        begun.set()
+        freed.wait(PATIENCE)
+
+    client = opened(server)
+
+    async def call() -> None:
+        with pytest.raises(snodo.TransportError):
+            await client.call_tool("stuck")
+
+    calling = spawn(call, node=node)
+    assert begun.wait(PATIENCE)
+    client.close().get(timeout=PATIENCE)
+    when_down(calling).get(timeout=PATIENCE)
+    assert not freed.is_set()
+    freed.set()

@@ -94,6 +94,19 @@ def test_the_server_s_end_is_the_last_message(server: Server) -> None:
     ]
 
 
+@pytest.mark.usefixtures("inner_node")
+async def test_the_server_s_end_ends_an_iteration(server: Server) -> None:
+    client = await snodo.direct(server.runtime())
+    stream = await client.listen(TOOLS)
+    server.tools_changed()
+    server.end_subscriptions()
+
+    assert [payload[:2] async for payload in stream] == [
+        ("notification", CHANGED),
+        ("closed", "complete"),
+    ]
+
+
 @pytest.mark.usefixtures("node")
 def test_a_filter_that_is_none_is_the_server_s_error(server: Server) -> None:
     with pytest.raises(snodo.ServerError) as failed:

@@ -14,3 +14,4 @@ _spec.loader.exec_module(_fixtures)
 
 at = _fixtures.at
 server_of = _fixtures.server_of
+pytest_generate_tests = _fixtures.pytest_generate_tests

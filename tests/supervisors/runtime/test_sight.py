@@ -161,6 +161,23 @@ def test_replace_state_may_add_and_take_attributes(counter) -> None:
     assert get(get_state(counter)) == {"n": 6}
 
 
+def test_replace_state_does_not_write_back_what_format_status_shows(node) -> None:
+    class Secret(Counter):
+        def init(self):
+            self.n, self.token = 0, "secret"
+
+        def format_status(self):
+            return {"n": self.n, "token": "***"}
+
+        async def handle_call(self, request, caller):
+            return self.n, self.token
+
+    ref = get(Secret.start_unlinked())
+    get(replace_state(ref, lambda state: state | {"n": 5}))
+
+    assert get(ref.call("all")) == (5, "secret")
+
+
 # --- suspend, resume
 
 
@@ -392,6 +409,20 @@ def test_info_shows_a_process_from_outside(node, counter) -> None:
     assert info("svc") == found
     gate.set("x")
     get(busy)
+
+
+def test_info_says_whether_a_server_runs_or_is_suspended_and_who_its_parent_is(node) -> None:
+    """[probe:sys_status]"""
+
+    async def body():
+        ref = await Counter.start_link()
+        running = info(ref).state
+        await suspend(ref)
+        return running, info(ref).state, info(ref).parent is supervisors.self_()
+
+    running, suspended, parent_is_starter = inside(node, body)
+
+    assert (running != suspended, suspended, parent_is_starter) == (True, "suspended", True)
 
 
 def test_info_knows_links_watches_and_parents(node) -> None:
