@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from supervisors import CallExit, Caller, GenServer, Node, Supervisor, call, when_down
+from supervisors import Caller, CallExit, GenServer, Node, Supervisor, call, when_down
 
 
 class Counter(GenServer):

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 import snodo_actors as snodo
-from supervisors import Caller, GenServer, Node, stop
+from supervisors import Caller, GenServer, Node, receive, send, stop
 
 SERVER = ("stdio", sys.executable, ["-m", "snodo_actors.demo.server"])
 
@@ -33,6 +33,7 @@ class Watcher(GenServer):
             case ("snodo_subscription", ref, ("notification", method, _)) if ref is self.stream.ref:
                 self.changes += 1
                 print(method)
+                send(self.parent, "changed")
                 self.stream.demand(1)
             case _:
                 super().handle_info(message)
@@ -43,8 +44,7 @@ async def main() -> None:
     async with Node(), await snodo.connect(SERVER) as client:
         watcher = await Watcher.start_link(client)
         await client.call_tool("change_tools")
-        while await watcher.call("changes") == 0:
-            await anyio.sleep(0.01)
+        await receive("changed".__eq__, timeout=10)
         print("changes:", await watcher.call("changes"))
         await stop(watcher)
 

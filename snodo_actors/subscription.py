@@ -1,8 +1,8 @@
 """The owner's handle on a stream of events.
 
-Events come as messages `("snodo_subscription", ref, payload)` to the process that opened the stream,
-as many as it asked for. Payloads: `("notification", method, params)`, `("dropped", n)` before the
-event that follows a gap, `("resubscribed", accepted)`, and `("closed", "complete")` or
+Events come as messages `("snodo_subscription", ref, payload)` to the process that opened the
+stream, as many as it asked for. Payloads: `("notification", method, params)`, `("dropped", n)`
+before the event that follows a gap, `("resubscribed", accepted)`, and `("closed", "complete")` or
 `("closed", error)` as the last.
 """
 
@@ -57,8 +57,8 @@ class Subscription:
     def next(self, timeout: float | None = None) -> Future[Any]:
         """Ask for one more event; the future has the next payload.
 
-        After the end it is `("closed", error)` at once. The future fails with `RequestTimeout` after
-        *timeout* seconds; the event then comes with the next call.
+        After the end it is `("closed", error)` at once. The future fails with `RequestTimeout`
+        after *timeout* seconds; the event then comes with the next call.
 
         Raises:
             RuntimeError: Called by another process than the owner.

@@ -37,6 +37,7 @@ from supervisors import (
 RestartType = Literal["permanent", "transient", "temporary"]
 
 CONNECTIONS = "snodo_actors.connections"
+SUBSCRIPTIONS = "snodo_actors.subscriptions"
 PORT_SHUTDOWN = 10.0
 """Seconds a port gets to bring its server to its end, which takes four at most."""
 MANY = 10**9
@@ -52,7 +53,10 @@ class Connection(Supervisor):
         restart_delay: Backoff | None,
         name: str | None,
     ) -> Any:
-        """Start the supervisor of the subscriptions, and the port."""
+        """Start the port, and the supervisor of the subscriptions if it may be restarted.
+
+        The streams of other connections outlive them, until their owners have what is queued.
+        """
         port = StdioPort.child_spec(
             opening,
             id="port",
@@ -62,21 +66,23 @@ class Connection(Supervisor):
             shutdown=PORT_SHUTDOWN,
             significant=restart != "permanent",
         )
-        streams = DynamicSupervisor.child_spec(
-            id="subscriptions",
-            name=None if name is None else subscriptions_name(name),
-            type="supervisor",
-            max_restarts=MANY,
-            max_seconds=1.0,
-        )
-        # Streams know when the port is gone and what to do then, so its restart is not theirs.
+        children = [port]
+        if name is not None:
+            # Streams know when the port is gone and what to do then: its restart is not theirs.
+            children.insert(0, _supervisor_of_many("subscriptions", subscriptions_name(name)))
         return self.tree(
-            [streams, port],
+            children,
             strategy="one_for_one",
             max_restarts=MANY,
             max_seconds=1.0,
             auto_shutdown="any_significant" if restart != "permanent" else "never",
         )
+
+
+def _supervisor_of_many(id: str, name: str) -> ChildSpec:
+    return DynamicSupervisor.child_spec(
+        id=id, name=name, type="supervisor", max_restarts=MANY, max_seconds=1.0
+    )
 
 
 def subscriptions_name(name: str) -> str:
@@ -100,7 +106,7 @@ async def open_connection(node: Node, opening: Opening) -> Opened:
     Raises:
         Error: The server cannot be started, or no version can be settled with it.
     """
-    connections = await _connections(node)
+    connections = await shared(node, CONNECTIONS)
     spec = Connection.child_spec(
         opening, "temporary", None, None, restart="temporary", type="supervisor"
     )
@@ -112,12 +118,12 @@ async def open_connection(node: Node, opening: Opening) -> Opened:
         children = await connection.which_children()
     except CallExit as ended:
         raise _why(ended.reason).named(opening.who) from None
-    port, streams = children[0].ref, children[1].ref
-    if not isinstance(port, Ref) or not isinstance(streams, Ref):
+    port = children[0].ref
+    if not isinstance(port, Ref):
         raise connection_closed("closed").named(opening.who)  # it has just ended
     ready = Ready(node)
     port.send(ready)
-    return Opened(connection, port, cast("DynamicSupervisorRef", streams), await ready)
+    return Opened(connection, port, await shared(node, SUBSCRIPTIONS), await ready)
 
 
 async def close_connection(connection: Ref) -> None:
@@ -127,14 +133,13 @@ async def close_connection(connection: Ref) -> None:
         await stop(connection, SHUTDOWN)
 
 
-async def _connections(node: Node) -> DynamicSupervisorRef:
-    found = node.names.get(CONNECTIONS)
+async def shared(node: Node, name: str) -> DynamicSupervisorRef:
+    """The supervisor called *name* on *node*, started when first asked for."""
+    found = node.names.get(name)
     if found is not None:
         return cast("DynamicSupervisorRef", found.ref)
-    spec = DynamicSupervisor.child_spec(
-        id=CONNECTIONS, name=CONNECTIONS, type="supervisor", max_restarts=MANY, max_seconds=1.0
-    )
     try:
+        spec = _supervisor_of_many(name, name)
         return cast("DynamicSupervisorRef", await node.root.start_child(spec))
     except AlreadyStarted as started:
         return cast("DynamicSupervisorRef", started.ref)

@@ -123,8 +123,8 @@ class Conversation(Future[Any]):
 
     def _broke(self, error: BaseException) -> None:
         """The user's code raised: the call is over, and the server need not go on."""
-        self._cancel("the client's code failed")
         self.try_fail(error)
+        self._cancel("the client's code failed")
 
     def _cancel(self, why: str) -> None:
         request, self._request = self._request, None

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from snodo_actors.actors.conversation import Flow, Pause, UserCode
 from snodo_actors.actors.request import Request
-from snodo_actors.machines.inputs import Failed as InputFailed, InputRounds, Run
+from snodo_actors.machines.inputs import Failed as InputFailed
+from snodo_actors.machines.inputs import InputRounds, Run
 from snodo_actors.machines.pages import (
     LIST_METHODS,
     Complete,
@@ -26,7 +27,9 @@ class NewRequest(Protocol):
 
     def __call__(
         self, method: str, params: Mapping[str, Any], again: JSONObject | None = None
-    ) -> Request: ...
+    ) -> Request:
+        """Make the request."""
+        ...
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""How a stream is opened of a connection that no actor holds: in place, as its requests are made."""
+"""How a stream is opened on a connection that no actor holds: in place, as its requests are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from snodo_actors.actors.in_place import LOST
 from snodo_actors.actors.request import Profile
 from snodo_actors.actors.source import Asked, start_source
 from snodo_actors.actors.subscription import Listen
-from snodo_actors.ports.calls import Flow as Calls, carry_out
+from snodo_actors.ports.calls import Flow as Calls
+from snodo_actors.ports.calls import carry_out
 from snodo_actors.ports.transport import Carriage
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed, exchange_failed, unexpected_outcome

@@ -20,7 +20,8 @@ from snodo_actors.words.errors import Delivery, Error, RequestTimeout
 from snodo_actors.words.failures import milliseconds
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.types import InputRequired, JSONObject, Session
-from supervisors import Error as ErrorReason, ExitReason, Future, Node, Ref, Shutdown
+from supervisors import Error as ErrorReason
+from supervisors import ExitReason, Future, Node, Ref, Shutdown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +149,7 @@ class Cancel:
 
 
 class GivenUp(RequestTimeout, pykka.Timeout):
-    """Raised when the caller stopped waiting: `get(timeout=...)` ran out, or its task was cancelled."""
+    """Raised when the caller stopped waiting: `get(timeout=...)` ran out, or it was cancelled."""
 
 
 def given_up(who: str, timeout: float | None = None) -> GivenUp:

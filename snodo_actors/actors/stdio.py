@@ -115,7 +115,7 @@ class StdioPort(GenServer):
 
     trap_exit: ClassVar[bool] = True
 
-    def init(self, opening: Opening) -> None:
+    def init(self, opening: Opening) -> Stop | None:
         """Start the server and begin to settle the version."""
         self.opening = opening
         self.profile: Profile | None = None
@@ -132,7 +132,10 @@ class StdioPort(GenServer):
         self._negotiation = talks.Negotiation(
             opening.allowed, capabilities=client.capabilities, client_info=client.client_info
         )
-        self._peer = self._open()
+        try:
+            self._peer = self._open()
+        except Error as error:  # whoever starts the connection gets it; it is no crash
+            return Stop(Shutdown(error))
         opening.starts.count += 1
         if opening.starts.count > 1 and telemetry.handlers:
             telemetry.emit("port.restart", who=opening.who)
@@ -140,6 +143,7 @@ class StdioPort(GenServer):
         for request in claim(self.ref.name):
             self._take(request)
         self._set_timer()
+        return None
 
     def handle_info(self, message: Any) -> Any:
         """Handle what the pipes brought, and what callers want."""

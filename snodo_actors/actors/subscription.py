@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from snodo_actors.actors import telemetry
-from snodo_actors.actors import telemetry
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.actors.streams import (
     Answered,
@@ -177,10 +176,10 @@ class SubscriptionActor(GenServer):
             self._try_later()
             return
         self._port = port
-        self._port_watch = monitor(port)
         ready = Ready(self.node)
         ready.add_done_callback(lambda done: self.ref.send(done.exception() or done.get()))
-        port.send(ready)
+        port.send(ready)  # one that has ended says how, so it is asked before it is watched
+        self._port_watch = monitor(port)
 
     def _try_later(self) -> None:
         delay = min(BACK_OFF.initial * BACK_OFF.factor**self._attempts, BACK_OFF.maximum)
@@ -209,7 +208,8 @@ class SubscriptionActor(GenServer):
         named = error.again().named(self.listen.who)
         if ours:
             return self._stream.aborted(named)
-        if not (self.listen.resubscribe and self._opened_once) or self._stream.done:
+        comes_back = self.listen.resubscribe and isinstance(self.listen.port, str)
+        if not (comes_back and self._opened_once) or self._stream.done:
             return self._stream.lost(named)
         # The buffer stays, with what the owner has not asked for yet; only the request is new.
         self._id = 0
@@ -235,13 +235,6 @@ class SubscriptionActor(GenServer):
                     self.listen.opening.try_fail(error.again().named(self.listen.who))
                 case stream.Deliver(payloads):
                     for payload in payloads:
-                        if payload[0] == "dropped" and telemetry.handlers:
-                            telemetry.emit(
-                                "subscription.dropped",
-                                who=self.listen.who,
-                                ref=self.ref,
-                                count=payload[1],
-                            )
                         if payload[0] == "dropped" and telemetry.handlers:
                             self._tell_dropped(payload[1])
                         owner.send(("snodo_subscription", self.ref, payload))

@@ -6,8 +6,8 @@ Events and what comes with them (times in seconds):
 - `request.start`  who, method, params, id, carrier; `request.stop`  who, method, id, duration,
   result, error. What a handler puts into *carrier* (`traceparent`, `tracestate`) goes into the
   request's `_meta`, unless the caller gave a trace context.
-- `port.start`  who, pid: a server process was started, for the first time or again
-- `port.exit`  who, pid, error: a server process ended by itself, or its pipes broke
+- `port.exit`  who, pid, status, error: a server process ended by itself
+- `port.restart`  who: a supervised server was started again
 - `subscription.dropped`  who, ref, count: an owner was too slow for its buffer
 
 Handlers run where the event happens, mostly in the thread of an event loop: they must be quick. One
@@ -48,6 +48,6 @@ def emit(event: str, **what: Any) -> None:
     for handler in handlers:
         try:
             handler(event, what)
-        except Exception:  # the user's function must not harm what it looks at
+        except Exception:  # noqa: BLE001  # the user's function must not harm what it looks at
             _log.exception("a telemetry handler failed and was taken off: %r", handler)
             detach(handler)

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 class Screen(Protocol):
     """What the demo writes on."""
 
-    def step(self, title: str) -> None: ...
+    def step(self, title: str) -> None:
+        """Begin a step."""
 
-    def say(self, text: str, *, style: str = "") -> None: ...
+    def say(self, text: str, *, style: str = "") -> None:
+        """Write lines in a style."""
 
 
 class PlainScreen:

@@ -37,7 +37,7 @@ class Callbacks(Actor):
 
     def handle_info(self, message: Any) -> Any:
         """Handle any other message: what was told, `Exit`, `Down`, `TIMEOUT`. Return as above."""
-        self._log_unexpected(message)
+        self._otp_log_unexpected(message)
 
     def handle_continue(self, term: Any) -> Any:
         """Go on with what a callback left with `then=term`, before any other message."""
@@ -56,5 +56,5 @@ class Callbacks(Actor):
         """What reports and `get_state()` show of the server: by default its attributes."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
-    def _log_unexpected(self, message: Any) -> None:
+    def _otp_log_unexpected(self, message: Any) -> None:
         super().on_receive(message)

@@ -41,7 +41,7 @@ class ChildEnds(ChildReports):
         timer: TimerHandle | None = None
         self._tell_to_end(child, shutdown)
         if isinstance(shutdown, int | float) and shutdown > 0:
-            timer = self.node.after(shutdown, _kill, child, self._process)
+            timer = self.node.after(shutdown, _kill, child, self._otp_process)
         try:
             reason: ExitReason = await down
         finally:
@@ -64,7 +64,9 @@ class ChildEnds(ChildReports):
             self._tell_to_end(child, shutdown)
             if isinstance(shutdown, int | float) and shutdown > 0:
                 slow.setdefault(shutdown, []).append(child)
-        timers = [self.node.after(s, _kill_all, late, self._process) for s, late in slow.items()]
+        timers = [
+            self.node.after(s, _kill_all, late, self._otp_process) for s, late in slow.items()
+        ]
         try:
             for entry, down in downs:
                 self._check_end(entry, await down)
@@ -77,11 +79,11 @@ class ChildEnds(ChildReports):
         child = cast("Ref", entry.ref).process
         if child.state == DEAD:
             return None
-        self._process.unlink(child)
+        self._otp_process.unlink(child)
         return child
 
     def _tell_to_end(self, child: Process, shutdown: Any) -> None:
-        me = self._process
+        me = self._otp_process
         if shutdown != BRUTAL_KILL:
             child.transmit(child.on_exit_signal, me, SHUTDOWN, False)
         if shutdown in (BRUTAL_KILL, 0):
@@ -92,7 +94,7 @@ class ChildEnds(ChildReports):
         ref = cast("Ref", entry.ref)
         reason = gone.get(ref) or self._take_exits([entry]).get(ref)
         if reason is None:
-            child, links = ref.process, self._process.links
+            child, links = ref.process, self._otp_process.links
             linked = links is not None and child in links  # then its Exit is still on its way
             reason = child.reason if linked and child.reason is not None else NOPROC
         self._check_end(entry, reason)

@@ -104,7 +104,7 @@ class ChildStarts(ChildReports):
             process = process_of_foreign(started, self.node)  # pyright: ignore[reportUnknownArgumentType]  # isinstance() cannot know what kind of actor
         else:
             return None
-        me = self._process
+        me = self._otp_process
         if process.parent is not me and (me.links is None or process not in me.links):
             me.link(process)
         return process.ref

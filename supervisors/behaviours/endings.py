@@ -43,16 +43,16 @@ class Ending:
 class Endings(Callbacks):
     """The part of a server that ends it."""
 
-    _unanswered: dict[Ask, None] | None = None
+    _otp_unanswered: dict[Ask, None] | None = None
 
-    def _end(
+    def _otp_end(
         self, reason: ExitReason, last: Any, asked: Future[Any] | None, reply: Any
     ) -> Work | None:
         """Run terminate(), then end with *reason*; *asked* then gets *reply*."""
-        process = self._process
+        process = self._otp_process
         process.state = STOPPING
         if isinstance(last, Ask) and last is not asked:
-            self._owe(last)
+            self._otp_owe(last)
         item = Ending(reason, last, asked, reply)
         try:
             value = self.terminate(reason)
@@ -61,11 +61,11 @@ class Endings(Callbacks):
             value = None
         if value.__class__ is CoroutineType:
             return value, item  # pyright: ignore[reportReturnType]  # a coroutine, as its class says
-        self._ended(item)
+        self._otp_ended(item)
         return None
 
-    def _ended(self, item: Ending) -> None:
-        process = self._process
+    def _otp_ended(self, item: Ending) -> None:
+        process = self._otp_process
         reason = item.reason
         if not reason.is_calm:
             if wanted(TerminateReport):
@@ -75,25 +75,25 @@ class Endings(Callbacks):
                 )
             report_crash(process, reason)
         if isinstance(item.asked, Ask):
-            if self._unanswered is not None:
-                self._unanswered.pop(item.asked, None)
+            if self._otp_unanswered is not None:
+                self._otp_unanswered.pop(item.asked, None)
             item.asked.reply(item.reply)
         process.die(reason)
         if isinstance(item.asked, Future):
             item.asked.try_set(item.reply)
 
-    def _owe(self, item: Ask) -> None:
+    def _otp_owe(self, item: Ask) -> None:
         """Remember a caller that waits, to tell it if the server ends first."""
-        if self._unanswered is None:
-            self._unanswered = {}
-        unanswered = self._unanswered
+        if self._otp_unanswered is None:
+            self._otp_unanswered = {}
+        unanswered = self._otp_unanswered
         if item not in unanswered and not item.done():
             unanswered[item] = None
             _when_done(item, lambda answered: unanswered.pop(answered, None))
 
-    def _released(self, reason: ExitReason) -> None:
-        super()._released(reason)
-        unanswered, self._unanswered = self._unanswered, None
+    def _otp_released(self, reason: ExitReason) -> None:
+        super()._otp_released(reason)
+        unanswered, self._otp_unanswered = self._otp_unanswered, None
         if unanswered:
             for item in list(unanswered):
                 item.server_ended(reason)

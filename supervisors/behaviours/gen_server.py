@@ -48,7 +48,7 @@ class GenServer(Serving):
         The future fails with `StartFailed` (init stopped, raised or took too long), `StartIgnored`,
         or `AlreadyStarted` (somebody has the name).
         """
-        return cls._launch(args, kwargs, name, start_timeout, self_process())
+        return cls._otp_launch(args, kwargs, name, start_timeout, self_process())
 
     @classmethod
     def start_unlinked(
@@ -59,7 +59,7 @@ class GenServer(Serving):
         **kwargs: Any,
     ) -> Future[ActorRef[Self]]:
         """Start a server without link and parent; otherwise as `start_link`."""
-        return cls._launch(args, kwargs, name, start_timeout, None)
+        return cls._otp_launch(args, kwargs, name, start_timeout, None)
 
     @classmethod
     def start(cls, *args: Any, **kwargs: Any) -> ActorRef[Self]:
@@ -74,10 +74,10 @@ class GenServer(Serving):
             NodeStopped: It does not run.
         """
         node.loop  # noqa: B018  # raises if there is none
-        server = cls._new(args, kwargs)
-        process = server._process  # noqa: SLF001  # of this very class
+        server = cls._otp_new(args, kwargs)
+        process = server._otp_process  # noqa: SLF001  # of this very class
         process.node = node
-        server._in_registry = True  # noqa: SLF001  # of this very class
+        server._otp_in_registry = True  # noqa: SLF001  # of this very class
         pykka_registry.enter(server.ref)
         _in_loop(node, lambda: _begin(server, None, None, None))
         return cast("ActorRef[Self]", process.ref)
@@ -110,23 +110,23 @@ class GenServer(Serving):
             start=start,
             args=args,
             restart=restart,
-            type=type or cls._child_type,
+            type=type or cls._otp_child_type,
             significant=significant,
             restart_delay=restart_delay,
             **options,
         )
 
-    _child_type: ClassVar[ChildType] = "worker"
+    _otp_child_type: ClassVar[ChildType] = "worker"
 
     @classmethod
-    def _new(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Self:
+    def _otp_new(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Self:
         server = cls()
-        server._args = args
-        server._kwargs = kwargs
+        server._otp_args = args
+        server._otp_kwargs = kwargs
         return server
 
     @classmethod
-    def _launch(
+    def _otp_launch(
         cls,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -134,8 +134,8 @@ class GenServer(Serving):
         start_timeout: float | None,
         parent: Process | None,
     ) -> Future[ActorRef[Self]]:
-        server = cls._new(args, kwargs)
-        process = server._process  # noqa: SLF001  # of this very class
+        server = cls._otp_new(args, kwargs)
+        process = server._otp_process  # noqa: SLF001  # of this very class
         ack: Future[Any] = Future(process.node)
         process.ack = ack
         _in_loop(process.node, lambda: _begin(server, name, start_timeout, parent))
@@ -152,7 +152,7 @@ def _in_loop(node: Node, deed: Any) -> None:
 def _begin(
     server: GenServer, name: Name | None, start_timeout: float | None, parent: Process | None
 ) -> None:
-    process = server._process  # noqa: SLF001  # its own module
+    process = server._otp_process  # noqa: SLF001  # its own module
     ack = process.ack
     try:
         process.node.adopt(process, name)
@@ -179,7 +179,7 @@ def _begin(
 
 
 def _too_slow(server: GenServer) -> None:
-    process = server._process  # noqa: SLF001  # its own module
+    process = server._otp_process  # noqa: SLF001  # its own module
     ack, process.ack = process.ack, None
     if ack is not None:
         down = process.node.when_down(process)

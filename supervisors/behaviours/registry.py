@@ -268,7 +268,7 @@ class Registry(GenServer):
             raise SpecError(f'keys is "unique" or "duplicate", not {keys!r}')
         self.table = _Table(keys)
         self.table.listeners = tuple(listeners)
-        self.table.process = self._process
+        self.table.process = self._otp_process
 
     def format_status(self) -> Any:
         """How many entries there are; not whose."""

@@ -51,22 +51,22 @@ class Serving(Endings):
 
     urgent_signals: ClassVar[bool] = False  # in OTP they wait for their turn
 
-    _args: tuple[Any, ...] = ()
-    _kwargs: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+    _otp_args: tuple[Any, ...] = ()
+    _otp_kwargs: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
     # ---- what the process asks of the actor
 
-    def _first(self) -> Work | None:
+    def _otp_first(self) -> Work | None:
         try:
-            value = self.init(*self._args, **self._kwargs)
+            value = self.init(*self._otp_args, **self._otp_kwargs)
         except BaseException as error:  # noqa: BLE001  # the edge of the server: every failure is its own
-            return self._fail(_INIT, error)
+            return self._otp_fail(_INIT, error)
         if value.__class__ is CoroutineType:
             return value, _INIT
-        return self._resume(_INIT, value)
+        return self._otp_resume(_INIT, value)
 
-    def _handle(self, item: Any) -> Work | None:  # noqa: C901  # every message comes here: no calls but those it needs
-        process = self._process
+    def _otp_handle(self, item: Any) -> Work | None:  # noqa: C901  # every message comes here: no calls but those it needs
+        process = self._otp_process
         if process.idle_timer is not None:
             process.idle_timer.cancel()
             process.idle_timer = None
@@ -77,7 +77,7 @@ class Serving(Endings):
                 if message.__class__ in _PROXY:
                     value: Any = self._handle_receive(message)
                 elif message.__class__ is _ActorStop:
-                    return self._end(NORMAL, None, item, None)
+                    return self._otp_end(NORMAL, None, item, None)
                 else:
                     value = self.handle_call(message, item)
                     if value.__class__ is not CoroutineType and not isinstance(value, Directive):
@@ -90,120 +90,122 @@ class Serving(Endings):
             elif kind is _Continue:
                 value = self.handle_continue(item.term)
             elif kind is System:
-                return self._handle_system(item)
+                return self._otp_handle_system(item)
             elif kind is Exit and process.parent is not None and item.process is process.parent.ref:
-                return self._end(item.reason, item, None, UNSET)
+                return self._otp_end(item.reason, item, None, UNSET)
             else:
                 if kind is Told:
                     item = item.message
                 elif kind is _Marker:
                     item = TIMEOUT
                 elif kind is _ActorStop:
-                    return self._end(NORMAL, None, None, UNSET)
+                    return self._otp_end(NORMAL, None, None, UNSET)
                 value = self.handle_info(item)
         except BaseException as error:  # noqa: BLE001  # the edge of the server: every failure is its own
-            return self._fail(item, error)
+            return self._otp_fail(item, error)
         if value is None:
             if process.tracer is not None:
                 tell_tracer(process, ("noreply", self.format_status()))
             return None
         if value.__class__ is CoroutineType:
-            if isinstance(item, Ask):
-                self._owe(item)
+            if kind is Call or kind is Ask:
+                self._otp_owe(item)
             return value, item  # pyright: ignore[reportReturnType]  # a coroutine, as its class says
-        return self._resume(item, value)
+        return self._otp_resume(item, value)
 
-    def _resume(self, item: Any, value: Any) -> Work | None:
-        process = self._process
+    def _otp_resume(self, item: Any, value: Any) -> Work | None:
+        process = self._otp_process
         if item.__class__ is Ending:
-            self._ended(item)
+            self._otp_ended(item)
             return None
         if item is _INIT:
-            return self._initialised(value)
+            return self._otp_initialised(value)
         if isinstance(item, Ask):
-            return self._called(item, value)
+            return self._otp_called(item, value)
         match value:
             case None:
                 if process.tracer is not None:
                     tell_tracer(process, ("noreply", self.format_status()))
                 return None
             case NoReply(timeout, then):
-                return self._go_on(timeout, then)
+                return self._otp_go_on(timeout, then)
             case Stop(reason) if value.reply is UNSET:
-                return self._end(as_reason(reason), item, None, UNSET)
+                return self._otp_end(as_reason(reason), item, None, UNSET)
             case _:
-                return self._end(BadReturn(value), item, None, UNSET)
+                return self._otp_end(BadReturn(value), item, None, UNSET)
 
-    def _called(self, item: Ask, value: Any) -> Work | None:
+    def _otp_called(self, item: Ask, value: Any) -> Work | None:
         match value:
             case Reply(answer, timeout, then):
-                self._answer(item, answer)
-                return self._go_on(timeout, then)
+                self._otp_answer(item, answer)
+                return self._otp_go_on(timeout, then)
             case NoReply(timeout, then):
-                self._owe(item)
-                return self._go_on(timeout, then)
+                self._otp_owe(item)
+                return self._otp_go_on(timeout, then)
             case Stop(reason, reply):
                 # The reply is sent when terminate() is through, as in OTP.
-                return self._end(as_reason(reason), item, None if reply is UNSET else item, reply)
+                return self._otp_end(
+                    as_reason(reason), item, None if reply is UNSET else item, reply
+                )
             case Directive():
-                return self._end(BadReturn(value), item, None, UNSET)
+                return self._otp_end(BadReturn(value), item, None, UNSET)
             case _:
-                self._answer(item, value)
+                self._otp_answer(item, value)
                 return None
 
-    def _initialised(self, value: Any) -> Work | None:
-        process = self._process
+    def _otp_initialised(self, value: Any) -> Work | None:
+        process = self._otp_process
         match value:
             case None | Ok():
                 process.state = RUNNING
                 ack, process.ack = process.ack, None
                 if ack is not None:
                     ack.try_set(process.ref)
-                return None if value is None else self._go_on(value.timeout, value.then)
+                return None if value is None else self._otp_go_on(value.timeout, value.then)
             case Ignore():
                 process.ignored = True
                 process.die(NORMAL)
                 return None
             case Stop(reason):
-                return self._not_started(as_reason(reason))
+                return self._otp_not_started(as_reason(reason))
             case _:
-                return self._not_started(BadReturn(value))
+                return self._otp_not_started(BadReturn(value))
 
-    def _not_started(self, reason: ExitReason) -> Work | None:
-        process = self._process
+    def _otp_not_started(self, reason: ExitReason) -> Work | None:
+        process = self._otp_process
         if not reason.is_calm:
             report_crash(process, reason)
         process.die(reason)
         return None
 
-    def _fail(self, item: Any, error: BaseException) -> Work | None:
+    def _otp_fail(self, item: Any, error: BaseException) -> Work | None:
         reason = as_reason(error)
         if isinstance(error, ExitProcess) and error.signalled:
-            self._process.die(reason)
+            self._otp_process.die(reason)
             return None
         if item.__class__ is Ending:
             item.reason = reason
-            self._ended(item)
+            self._otp_ended(item)
             return None
         if item is _INIT:
-            return self._not_started(reason)
-        return self._end(reason, item, None, UNSET)
+            return self._otp_not_started(reason)
+        return self._otp_end(reason, item, None, UNSET)
 
-    def _handle_system(self, system: System) -> Work | None:
+    def _otp_handle_system(self, system: System) -> Work | None:
         try:
             value = system.deed(self)
         except Exception as error:  # noqa: BLE001  # it is the requester's failure, not the server's
             system.done.try_fail(error)
             return None
         if isinstance(value, Stop):
-            return self._end(as_reason(value.reason), None, system.done, None)
+            return self._otp_end(as_reason(value.reason), None, system.done, None)
         system.done.try_set(value)
         return None
 
     # ---- what follows
 
-    def _go_on(self, timeout: float | None, then: Any) -> Work | None:
-        process = self._process
+    def _otp_go_on(self, timeout: float | None, then: Any) -> Work | None:
+        process = self._otp_process
         if process.tracer is not None:
             tell_tracer(process, ("noreply", self.format_status()))
         if then is not UNSET:
@@ -211,18 +213,18 @@ class Serving(Endings):
             if not process.scheduled:
                 process.schedule()
         elif timeout is not None and not process.normal:
-            process.idle_timer = process.node.after(timeout, self._idle)
+            process.idle_timer = process.node.after(timeout, self._otp_idle)
         return None
 
-    def _idle(self) -> None:
-        process = self._process
+    def _otp_idle(self) -> None:
+        process = self._otp_process
         process.idle_timer = None
         if not process.normal and process.state == RUNNING:
             process.put(_IDLE)
 
-    def _answer(self, item: Ask, value: Any) -> None:
-        if self._unanswered is not None:
-            self._unanswered.pop(item, None)
+    def _otp_answer(self, item: Ask, value: Any) -> None:
+        if self._otp_unanswered is not None:
+            self._otp_unanswered.pop(item, None)
         item.reply(value)
-        if self._process.tracer is not None:
-            tell_tracer(self._process, ("out", value, self.format_status()))
+        if self._otp_process.tracer is not None:
+            tell_tracer(self._otp_process, ("out", value, self.format_status()))

@@ -53,7 +53,7 @@ class Supervision(ChildStarts, ChildEnds):
     """The base of all supervisors."""
 
     trap_exit: ClassVar[bool] = True
-    _child_type: ClassVar[ChildType] = "supervisor"
+    _otp_child_type: ClassVar[ChildType] = "supervisor"
     _delayed: dict[Entry[Ref], TimerHandle]
 
     _children: Any = None
@@ -61,12 +61,12 @@ class Supervision(ChildStarts, ChildEnds):
 
     # ---- starting the supervisor
 
-    def _first(self) -> Work | None:
+    def _otp_first(self) -> Work | None:
         self._delayed = {}
-        work = super()._first()
+        work = super()._otp_first()
         return None if work is None else (_whole(work[0]), work[1])
 
-    def _initialised(self, value: Any) -> Work | None:
+    def _otp_initialised(self, value: Any) -> Work | None:
         if (value is None or isinstance(value, Ok)) and self._children is None:
             error = SpecError(
                 f"{type(self).__name__}.init() returned {value!r}: there is nothing to supervise. "
@@ -74,12 +74,12 @@ class Supervision(ChildStarts, ChildEnds):
                 value,
             )
             value = Stop(Custom(SpecTerm("bad_return", error)))
-        return super()._initialised(value)
+        return super()._otp_initialised(value)
 
-    def _fail(self, item: Any, error: BaseException) -> Work | None:
-        if isinstance(error, SpecError) and self._process.state == STARTING:
+    def _otp_fail(self, item: Any, error: BaseException) -> Work | None:
+        if isinstance(error, SpecError) and self._otp_process.state == STARTING:
             error = refusal("start_spec", error)
-        return super()._fail(item, error)
+        return super()._otp_fail(item, error)
 
     @staticmethod
     def _flags(*flags: Any) -> Flags:

@@ -53,7 +53,7 @@ class Channel:
         self._told = False  # the owner has the outcome, or does not want it any more
         if with_messages:
             self.monitor = self.owner.monitor(self.process, self.process.ref, "demonitor")
-        self.process.before_end(self._ended)
+        self.process.before_end(self._otp_ended)
 
     @property
     def ref(self) -> Ref:
@@ -113,7 +113,7 @@ class Channel:
             self._sent = True
             send(self.monitor, TaskReply(self.monitor, value))
 
-    def _ended(self, process: Process) -> None:
+    def _otp_ended(self, process: Process) -> None:
         """Called at the death of the task's process, before its watchers are told."""
         reason = process.reason or NOPROC
         if self.done.done() or self._takes_the_owner_along(reason):

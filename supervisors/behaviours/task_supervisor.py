@@ -252,7 +252,7 @@ class TaskSupervisor(DynamicSupervisor):
                 return NO_REPLY
             process.on_link(owner)
             owner.transmit(owner.on_link, process)
-        _begin(process, self._process)
+        _begin(process, self._otp_process)
         table.add(Entry(request.spec), process.ref, self.node.now())
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from types import CoroutineType, TracebackType
+from types import CoroutineType, TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import pykka
@@ -80,7 +80,7 @@ class Actor(pykka.Actor):
     """The bound of the mailbox, for example `Bound(1_000, "drop_oldest")`; None for no bound."""
     ref_class: ClassVar[type[ActorRef[Any]]] = ActorRef
 
-    _process: ActorProcess
+    _otp_process: ActorProcess
 
     if TYPE_CHECKING:  # in pykka the hooks return None; here they may also return a coroutine
 
@@ -108,19 +108,19 @@ class Actor(pykka.Actor):
             NodeStopped: The node this code runs in has been stopped.
         """
         actor = cls(*args, **kwargs)
-        process = getattr(actor, "_process", None)
+        process = getattr(actor, "_otp_process", None)
         if process is None:
             raise SpecError(
                 f"{cls.__name__}.__init__() did not call super().__init__(). "
                 "Write it as its first line: `super().__init__()`."
             )
         pykka_registry.enter(process.ref)
-        actor._in_registry = True
+        actor._otp_in_registry = True
         logger.debug("Starting %s", actor)
         actor._start_actor_loop()
         return cast("ActorRef[Self]", process.ref)
 
-    _in_registry = False
+    _otp_in_registry = False
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
         if fence.count:
@@ -131,7 +131,7 @@ class Actor(pykka.Actor):
             ActorProcess(node, self) if bound is None else BoundedActorProcess(node, self, bound)
         )
         process.ref = self.ref_class(process)
-        self._process = process
+        self._otp_process = process
 
     @staticmethod
     def _create_actor_inbox() -> Any:
@@ -142,7 +142,7 @@ class Actor(pykka.Actor):
         return Future()
 
     def _start_actor_loop(self) -> None:
-        process = self._process
+        process = self._otp_process
         node = process.node
 
         def begin() -> None:
@@ -166,38 +166,38 @@ class Actor(pykka.Actor):
     @property
     def actor_ref(self) -> ActorRef[Self]:  # pyright: ignore[reportIncompatibleMethodOverride]  # see start()
         """The actor's ref."""
-        return cast("ActorRef[Self]", self._process.ref)
+        return cast("ActorRef[Self]", self._otp_process.ref)
 
     @property
     def ref(self) -> ActorRef[Self]:
         """The actor's ref."""
-        return cast("ActorRef[Self]", self._process.ref)
+        return cast("ActorRef[Self]", self._otp_process.ref)
 
     @property
     def node(self) -> Node:
         """The node the actor lives on."""
-        return self._process.node
+        return self._otp_process.node
 
     @property
     def parent(self) -> Ref | None:
         """The ref of the process that started it with a link."""
-        parent = self._process.parent
+        parent = self._otp_process.parent
         return parent.ref if parent is not None else None
 
     @property
     def actor_urn(self) -> str:  # type: ignore[override]  # made when first asked for
         """The actor's universally unique name."""
-        return self._process.urn()
+        return self._otp_process.urn()
 
     @property
     def actor_inbox(self) -> Any:  # type: ignore[override]  # the process takes the mail
         """The mailbox as pykka sees it."""
-        return self._process
+        return self._otp_process
 
     @property
     def actor_stopped(self) -> threading.Event:  # type: ignore[override]  # made when first asked for
         """An event that is set when the actor takes no more messages."""
-        return self._process.stopped_event()
+        return self._otp_process.stopped_event()
 
     def __str__(self) -> str:
         return f"{type(self).__name__} ({self.actor_urn})"
@@ -207,26 +207,26 @@ class Actor(pykka.Actor):
 
         *match* is a predicate or a type; without it, any message matches.
         """
-        return self._process.take(matcher(match))
+        return self._otp_process.take(matcher(match))
 
     # ---- what the process asks of the actor
 
-    def _first(self) -> Work | None:
-        return self._handle(_START)
+    def _otp_first(self) -> Work | None:
+        return self._otp_handle(_START)
 
-    def _handle(self, item: Any) -> Work | None:
+    def _otp_handle(self, item: Any) -> Work | None:
         """Handle one item of the mailbox; returns the coroutine it takes, if it takes one."""
         if item.__class__ in _NO_PLAIN_MESSAGES:
-            return self._handle_request(item)
+            return self._otp_handle_request(item)
         try:
             value: Any = self.on_receive(item)
         except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
-            return self._fail(item, error)
+            return self._otp_fail(item, error)
         if value.__class__ is CoroutineType:
             return value, item
         return None
 
-    def _handle_request(self, item: Any) -> Work | None:
+    def _otp_handle_request(self, item: Any) -> Work | None:
         """Handle what is not simply a message."""
         message = item
         kind = item.__class__
@@ -235,42 +235,42 @@ class Actor(pykka.Actor):
         elif kind is Cast:
             message = item.request
         elif kind is System:
-            return self._handle_system(item)
+            return self._otp_handle_system(item)
         try:
             if item is _START:
-                self._process.state = RUNNING
+                self._otp_process.state = RUNNING
                 value: Any = self.on_start()
             elif message.__class__ in _PYKKA_MESSAGES:
                 if message.__class__ is _ActorStop:
-                    return self._stop_in_order(item if kind is Ask else None)
+                    return self._otp_stop_in_order(item if kind is Ask else None)
                 value = self._handle_receive(message)
             else:
                 value = self.on_receive(message)
         except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
-            return self._fail(item, error)
+            return self._otp_fail(item, error)
         if value.__class__ is CoroutineType:
             return value, item
         if kind is Ask or kind is Call:
             item.reply(value)
         return None
 
-    def _resume(self, item: Any, value: Any) -> Work | None:
+    def _otp_resume(self, item: Any, value: Any) -> Work | None:
         """Go on after the coroutine that handled *item* returned *value*."""
         if item.__class__ is _OnStop:
-            self._stopped(item)
+            self._otp_stopped(item)
         elif isinstance(item, Ask):
             item.reply(value)
         return None
 
-    def _fail(self, item: Any, error: BaseException) -> Work | None:
+    def _otp_fail(self, item: Any, error: BaseException) -> Work | None:
         """Go on after handling *item* raised *error*."""
         if item.__class__ is _OnStop:
             logger.error("Unhandled exception in %s:", self, exc_info=error)
-            self._stopped(item)
+            self._otp_stopped(item)
             return None
         reason = as_reason(error)
         if isinstance(error, ExitProcess) and error.signalled:
-            self._process.die(reason)
+            self._otp_process.die(reason)
             return None
         if isinstance(item, Ask) and isinstance(error, Exception) and isinstance(reason, Error):
             logger.info("Exception returned from %s to caller:", self, exc_info=error)
@@ -278,10 +278,10 @@ class Actor(pykka.Actor):
             return None
         if isinstance(item, Ask) and isinstance(reason, Error):
             item.fail(error)
-        return self._crash(reason)
+        return self._otp_crash(reason)
 
-    def _crash(self, reason: ExitReason) -> Work | None:
-        process = self._process
+    def _otp_crash(self, reason: ExitReason) -> Work | None:
+        process = self._otp_process
         error = getattr(reason, "exception", None)
         if error is not None and not isinstance(error, Exception):
             # pykka's words for it, though here nobody else is stopped.
@@ -290,46 +290,46 @@ class Actor(pykka.Actor):
             logger.error("Unhandled exception in %s:", self, exc_info=error)
         if process.state < STOPPING:
             process.state = STOPPING
-            self._leave_registry()
+            self._otp_leave_registry()
             process.mark_stopping()
         if not isinstance(error, Exception):
             logger.debug("Stopped %s", self)
-            return self._run_hook(self.on_stop, None, reason)
+            return self._otp_run_hook(self.on_stop, None, reason)
         kind, traceback = type(error), error.__traceback__
-        return self._run_hook(lambda: self.on_failure(kind, error, traceback), None, reason)
+        return self._otp_run_hook(lambda: self.on_failure(kind, error, traceback), None, reason)
 
-    def _stop_in_order(self, asked: Ask | None, reason: ExitReason = NORMAL) -> Work | None:
-        process = self._process
+    def _otp_stop_in_order(self, asked: Ask | None, reason: ExitReason = NORMAL) -> Work | None:
+        process = self._otp_process
         if process.state >= STOPPING:
             if asked is not None:
                 asked.reply(None)
             return None
         process.state = STOPPING
-        self._leave_registry()
+        self._otp_leave_registry()
         process.mark_stopping()
         logger.debug("Stopped %s", self)
-        return self._run_hook(self.on_stop, asked, reason)
+        return self._otp_run_hook(self.on_stop, asked, reason)
 
-    def _run_hook(self, hook: Any, asked: Ask | None, reason: ExitReason) -> Work | None:
+    def _otp_run_hook(self, hook: Any, asked: Ask | None, reason: ExitReason) -> Work | None:
         item = _OnStop(asked, reason)
         try:
             value = hook()
         except BaseException as error:  # noqa: BLE001  # the edge of the actor: every failure is its own
-            return self._fail(item, error)
+            return self._otp_fail(item, error)
         if value.__class__ is CoroutineType:
             return value, item
-        self._stopped(item)
+        self._otp_stopped(item)
         return None
 
-    def _stopped(self, item: _OnStop) -> None:
-        process = self._process
+    def _otp_stopped(self, item: _OnStop) -> None:
+        process = self._otp_process
         if not item.reason.is_calm:
             publish(crash_report(process, item.reason))
         process.die(item.reason)
         if item.asked is not None:
             item.asked.reply(None)
 
-    def _handle_system(self, system: System) -> Work | None:
+    def _otp_handle_system(self, system: System) -> Work | None:
         try:
             value = system.deed(self)
         except Exception as error:  # noqa: BLE001  # it is the requester's failure, not the actor's
@@ -337,17 +337,19 @@ class Actor(pykka.Actor):
             return None
         system.done.try_set(value)
         return (
-            self._stop_in_order(None, as_reason(value.reason)) if isinstance(value, Stop) else None
+            self._otp_stop_in_order(None, as_reason(value.reason))
+            if isinstance(value, Stop)
+            else None
         )
 
-    def _leave_registry(self) -> None:
-        if self._in_registry:
-            self._in_registry = False
+    def _otp_leave_registry(self) -> None:
+        if self._otp_in_registry:
+            self._otp_in_registry = False
             pykka_registry.leave(self.ref)
 
-    def _released(self, reason: ExitReason) -> None:
+    def _otp_released(self, reason: ExitReason) -> None:
         """Called when the process has ended, whatever the way."""
-        self._leave_registry()
+        self._otp_leave_registry()
 
 
 class _Start:
@@ -361,7 +363,7 @@ _NO_PLAIN_MESSAGES = _PYKKA_MESSAGES | {Ask, Call, Cast, Told, System, _Start}
 
 def matcher(match: Match) -> Callable[[Any], object] | None:
     """What `match` means: any message, a type, or a predicate."""
-    if match is None or not isinstance(match, type | tuple):
+    if match is None or not isinstance(match, type | tuple | UnionType):
         return match
 
     def is_one(message: Any) -> bool:

@@ -146,11 +146,11 @@ class ActorProcess(PykkaView):
         work: Work | None
         try:
             if self.state == STARTING:
-                work = actor._first()  # noqa: SLF001  # an actor and its process are one
+                work = actor._otp_first()  # noqa: SLF001  # an actor and its process are one
                 if work is not None:
                     self._work = work
                     return False
-            handle = actor._handle  # noqa: SLF001  # see above
+            handle = actor._otp_handle  # noqa: SLF001  # see above
             while budget:
                 if normal and not self.attention:
                     item = normal.popleft()
@@ -304,8 +304,8 @@ class ActorProcess(PykkaView):
         self.running = True
         try:
             if error is None:
-                return actor._resume(item, value)  # noqa: SLF001  # an actor and its process are one
-            return actor._fail(item, error)  # noqa: SLF001  # see above
+                return actor._otp_resume(item, value)  # noqa: SLF001  # an actor and its process are one
+            return actor._otp_fail(item, error)  # noqa: SLF001  # see above
         finally:
             self.running = False
             here.current = before
@@ -370,7 +370,7 @@ class ActorProcess(PykkaView):
         actor = self.actor
         self.actor = None
         if actor is not None:
-            actor._released(reason)  # noqa: SLF001  # an actor and its process are one
+            actor._otp_released(reason)  # noqa: SLF001  # an actor and its process are one
 
     def ended(self, reason: ExitReason) -> None:
         """Tell whoever waits for the start that there will be none."""

@@ -344,9 +344,10 @@ class Process:
 
     def before_end(self, deed: Callable[[Process], None]) -> None:
         """Let `deed(process)` happen when it ends, before anybody is told."""
-        if self.at_death is None:
-            self.at_death = []
-        self.at_death.append(deed)
+        deeds = self.at_death
+        if deeds is None:
+            deeds = self.at_death = []
+        deeds.append(deed)
         if self.state == DEAD:
             deed(self)
 
@@ -360,20 +361,20 @@ class Process:
         self.scheduled = False  # from now on every put() looks here, and is answered
         self.reason = reason
         self.node.forget(self)
-        if self.at_death is not None:
-            for deed in self.at_death:
+        deeds, self.at_death = self.at_death, None
+        if deeds is not None:
+            for deed in deeds:
                 deed(self)
-            self.at_death = None
         self.release(reason)
         self.bury()
         if self.watching is not None:
-            for monitor in self.watching:
+            watching, self.watching = self.watching, None
+            for monitor in watching:
                 monitor.active = False
                 target = monitor.target
                 process = getattr(target, "process", None)
                 if process is not None:
                     process.transmit(process.on_demonitor, monitor)
-            self.watching = None
         if self.monitors is not None:
             monitors, self.monitors = self.monitors, None
             for watch in monitors:

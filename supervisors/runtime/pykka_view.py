@@ -26,9 +26,10 @@ class PykkaView(Process):
 
     def urn(self) -> str:
         """The actor's URN, made when first asked for."""
-        if self._urn is None:
-            self._urn = uuid.uuid4().urn
-        return self._urn
+        with _stopped_lock:
+            if self._urn is None:
+                self._urn = uuid.uuid4().urn
+            return self._urn
 
     def stopped_event(self) -> threading.Event:
         """pykka's `actor_stopped`, made when first asked for."""

@@ -65,7 +65,7 @@ def trace(
     """
 
     def deed(actor: Actor) -> None:
-        process = actor._process  # noqa: SLF001  # the kernel looks at its own
+        process = actor._otp_process  # noqa: SLF001  # the kernel looks at its own
         process.tracer = tracer
         process.look_special()
 
@@ -73,7 +73,7 @@ def trace(
 
 
 def _suspend(actor: Actor, flag: bool) -> None:
-    process = actor._process  # noqa: SLF001  # the kernel looks at its own
+    process = actor._otp_process  # noqa: SLF001  # the kernel looks at its own
     process.suspended = flag
     process.look_special()
     if not flag and not process.scheduled:

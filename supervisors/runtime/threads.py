@@ -16,9 +16,10 @@ import pykka
 from supervisors.runtime.here import get_here
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
-from supervisors.runtime.requests import Cast
+from supervisors.runtime.requests import Ask, Cast
 from supervisors.runtime.states import DEAD, RUNNING
 from supervisors.runtime.tasks import enter
+from supervisors.words.errors import SpecError
 from supervisors.words.reasons import NORMAL, ExitReason
 
 if TYPE_CHECKING:
@@ -76,6 +77,14 @@ class ForeignActor(Process):
 
     def put(self, item: Any) -> None:
         """Tell the actor *item*, in pykka's way."""
+        if isinstance(item, Ask):
+            item.fail(
+                SpecError(
+                    f"{self.ref} is an actor of pykka's own, which answers no calls. Ask it with "
+                    "its own ref: `ref.ask(message, block=False)`."
+                )
+            )
+            return
         try:
             self._pykka_ref.tell(item.request if isinstance(item, Cast) else item)
         except pykka.ActorDeadError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ SERVER = (
 
 
 @pytest.fixture
-def events(request: pytest.FixtureRequest) -> list[tuple[str, dict[str, Any]]]:
+def events() -> Iterator[list[tuple[str, dict[str, Any]]]]:
     seen: list[tuple[str, dict[str, Any]]] = []
     detach = telemetry.attach(lambda event, what: seen.append((event, what)))
-    request.addfinalizer(detach)
-    return seen
+    yield seen
+    detach()
 
 
 def test_a_connection_and_its_requests_are_told(events, node: Node) -> None:

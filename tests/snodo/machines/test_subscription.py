@@ -80,10 +80,11 @@ COMPLETE = ("closed", "complete")
 # what is meant, whether early events are kept, steps
 CONVERSATIONS = [
     (
-        "opened, then events for the demand",
+        "opened in time, then events for the demand",
         True,
         [
             (ack({"toolsListChanged": True}), [("opened", {"toolsListChanged": True})]),
+            (due(99.0), []),
             (event(1), []),
             (demand(2), [[1]]),
             (event(2), [[2]]),
@@ -135,11 +136,6 @@ CONVERSATIONS = [
             (ACK, []),
             (due(11.0), []),
         ],
-    ),
-    (
-        "the deadline is over with the acknowledgement",
-        True,
-        [(ACK, [OPENED]), (due(99.0), []), (demand(1), []), (event(1), [[1]])],
     ),
     (
         "refused",

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
-from case_servers import LEGACY, MODERN, PLACES, echoes, across, lost, timed_out, took
+from case_servers import LEGACY, MODERN, PLACES, across, echoes, lost, timed_out, took
 
 import snodo_actors as snodo
 import supervisors

@@ -157,9 +157,7 @@ def test_it_holds_no_descriptor_of_the_program(tmp_path, servers):
     code = "import os\nos.set_inheritable(os.open('/dev/zero', os.O_RDONLY), True)\n" + STAYS
     with program(code, SCRIPT, tmp_path / "facts", *MODES) as (process, guardian):
         until(lambda: "pidfd" in str(list(Path(f"/proc/{guardian}/fd").iterdir())) or True, 1)
-        held = {
-            entry.name: os.readlink(entry) for entry in Path(f"/proc/{guardian}/fd").iterdir()
-        }
+        held = {entry.name: os.readlink(entry) for entry in Path(f"/proc/{guardian}/fd").iterdir()}
         assert held["1"] == held["2"] == "/dev/null"
         assert held["0"].startswith("socket:")
         assert all("pidfd" in target for fd, target in held.items() if int(fd) > 2), held
