@@ -18,7 +18,8 @@ from supervisors.runtime.future import Future
 from supervisors.runtime.lookup import find_process
 from supervisors.runtime.node import Node
 from supervisors.runtime.processes import when_down
-from supervisors.words.errors import NodeStopped
+from supervisors.words import checks
+from supervisors.words.errors import NodeStopped, SpecError
 from supervisors.words.reasons import ExitReason
 
 __all__ = [
@@ -48,6 +49,7 @@ def exit_of(dest: Any, timeout: float | None = 5.0) -> Future[ExitReason]:
 
     The future fails with an AssertionError that shows the process if it still runs then.
     """
+    checks.seconds("timeout", timeout)
     down = when_down(dest)
     process = find_process(dest)
     if process is None:
@@ -64,6 +66,7 @@ def assert_receive(match: Match = None, timeout: float = 1.0) -> Future[Any]:
 
     The future fails with an AssertionError that shows the mailbox after *timeout* seconds.
     """
+    checks.seconds("timeout", timeout)
     process = self_process()
     wait = process.receive(matcher(match), None)
     _expire(
@@ -81,6 +84,7 @@ def refute_receive(match: Match = None, timeout: float = 0.1) -> Future[None]:
 
     The future fails with an AssertionError that shows the message otherwise.
     """
+    checks.seconds("timeout", timeout)
     process = self_process()
     wait = process.receive(matcher(match), timeout)
     nothing: Future[None] = Future(process.node)
@@ -137,6 +141,8 @@ class VirtualTime:
 
         The future is done when all that followed is done as well.
         """
+        if checks.seconds("seconds", seconds) is None:
+            raise SpecError("time passes by a number of seconds: write `time.advance(5.0)`")
         node = self._node
         if node is None:
             raise NodeStopped(

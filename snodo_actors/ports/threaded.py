@@ -115,7 +115,7 @@ class ThreadedWriter:
         """Write no more, not even what waits; the thread closes the pipe when its write is over."""
         with self._change:
             self._open = False
-            self._lines.clear()
+            self._lines = deque((key, b"") for key, _ in self._lines)
             self.unsent_bytes = 0
             self._change.notify()
 

@@ -35,7 +35,7 @@ class Writer(Protocol):
         ...
 
     def unsent(self) -> set[Hashable]:
-        """The keys of what has not been begun to be written."""
+        """The keys of what has not been begun to be written; also after the end."""
         ...
 
     def withdraw(self, key: Hashable) -> bool:
@@ -99,7 +99,7 @@ class PolledWriter:
     def close(self) -> None:
         """Write no more, not even what waits, and close the pipe; harmless when repeated."""
         self._stop()
-        self._lines.clear()
+        self._lines = deque((key, memoryview(b"")) for key, _ in self._lines)
         self.unsent_bytes = 0
 
     def _ready(self) -> None:

@@ -14,6 +14,7 @@ from supervisors.runtime.states import STOPPING
 from supervisors.runtime.tasks import report_crash
 from supervisors.words.reasons import ExitReason, as_reason
 from supervisors.words.reports import TerminateReport
+from supervisors.words.said import said
 
 _when_done = Future[Any].add_done_callback  # not a call's own, which would also set its timer
 
@@ -70,9 +71,8 @@ class Endings(Callbacks):
         if not reason.is_calm:
             if wanted(TerminateReport):
                 last = getattr(item.last, "message", getattr(item.last, "request", item.last))
-                report(
-                    TerminateReport(process.ref, process.name, last, self.format_status(), reason)
-                )
+                state = self._otp_status()
+                report(TerminateReport(process.ref, process.name, last, state, reason))
             report_crash(process, reason)
         if isinstance(item.asked, Ask):
             if self._otp_unanswered is not None:
@@ -81,6 +81,12 @@ class Endings(Callbacks):
         process.die(reason)
         if isinstance(item.asked, Future):
             item.asked.try_set(item.reply)
+
+    def _otp_status(self) -> Any:
+        try:
+            return self.format_status()
+        except Exception as error:  # noqa: BLE001  # a look at the server must not do it harm
+            return f"format_status() failed: {said(error)}"
 
     def _otp_owe(self, item: Ask) -> None:
         """Remember a caller that waits, to tell it if the server ends first."""

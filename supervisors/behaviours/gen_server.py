@@ -17,6 +17,7 @@ from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
+from supervisors.words import checks
 from supervisors.words.directives import UNSET
 from supervisors.words.errors import AlreadyStarted, NameTaken, StartFailed, SupervisorsError
 from supervisors.words.reasons import KILL, NORMAL, Error, TimedOut
@@ -100,6 +101,9 @@ class GenServer(Serving):
 
         *id* is by default the name, or the class.
         """
+        checks.seconds("start_timeout", start_timeout)
+        if name is not None:
+            checks.name(name)
 
         def start(*arguments: Any) -> Future[Any]:
             return cls.start_link(*arguments, name=name, start_timeout=start_timeout, **kwargs)
@@ -134,6 +138,9 @@ class GenServer(Serving):
         start_timeout: float | None,
         parent: Process | None,
     ) -> Future[ActorRef[Self]]:
+        checks.seconds("start_timeout", start_timeout)
+        if name is not None:
+            checks.name(name)
         server = cls._otp_new(args, kwargs)
         process = server._otp_process  # noqa: SLF001  # of this very class
         ack: Future[Any] = Future(process.node)

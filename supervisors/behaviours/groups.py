@@ -16,6 +16,7 @@ from supervisors.runtime.lookup import find_process
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD
+from supervisors.words import checks
 from supervisors.words.errors import NoProcess, SupervisorsError
 
 
@@ -75,7 +76,7 @@ def leave(group: Hashable, ref: Ref | None = None) -> None:
     Raises:
         NotJoined: It is not in it.
     """
-    process = self_process() if ref is None else ref.process
+    process = self_process() if ref is None else _known_process(ref, group)
     with _lock:
         times = sum(owner is process for owner, _ in _members.lookup(group))
         if not times:
@@ -122,6 +123,7 @@ def watch(group: Hashable) -> tuple[GroupWatch, list[Ref]]:
 
 def unwatch(ticket: GroupWatch) -> None:
     """End a watch; nothing happens if it has ended."""
+    checks.instance("a watch", ticket, GroupWatch, "unwatch(watch(group)[0])")
     with _lock:
         _watches.unregister_value(ticket.group, ticket.watcher, ticket)
 
@@ -150,6 +152,13 @@ def _tell(what: Literal["join", "leave"], group: Hashable, refs: tuple[Ref, ...]
         watchers = _watches.lookup(group)
     for watcher, ticket in watchers:
         watcher.put(GroupEvent(ticket, what, group, refs))
+
+
+def _known_process(ref: Ref, group: Hashable) -> Process:
+    process = find_process(ref)
+    if process is None:
+        raise NoProcess(ref, f"leaving {group!r}")
+    return process
 
 
 def _living(ref: Ref, group: Hashable) -> Process:

@@ -83,7 +83,7 @@ class Serving(Endings):
                     if value.__class__ is not CoroutineType and not isinstance(value, Directive):
                         item.reply(value)
                         if process.tracer is not None:
-                            tell_tracer(process, ("out", value, self.format_status()))
+                            tell_tracer(process, ("out", value, self._otp_status()))
                         return None
             elif kind is Cast:
                 value = self.handle_cast(item.request)
@@ -105,7 +105,7 @@ class Serving(Endings):
             return self._otp_fail(item, error)
         if value is None:
             if process.tracer is not None:
-                tell_tracer(process, ("noreply", self.format_status()))
+                tell_tracer(process, ("noreply", self._otp_status()))
             return None
         if value.__class__ is CoroutineType:
             if kind is Call or kind is Ask:
@@ -125,7 +125,7 @@ class Serving(Endings):
         match value:
             case None:
                 if process.tracer is not None:
-                    tell_tracer(process, ("noreply", self.format_status()))
+                    tell_tracer(process, ("noreply", self._otp_status()))
                 return None
             case NoReply(timeout, then):
                 return self._otp_go_on(timeout, then)
@@ -207,7 +207,7 @@ class Serving(Endings):
     def _otp_go_on(self, timeout: float | None, then: Any) -> Work | None:
         process = self._otp_process
         if process.tracer is not None:
-            tell_tracer(process, ("noreply", self.format_status()))
+            tell_tracer(process, ("noreply", self._otp_status()))
         if then is not UNSET:
             process.normal.appendleft(_Continue(then))
             if not process.scheduled:
@@ -227,4 +227,4 @@ class Serving(Endings):
             self._otp_unanswered.pop(item, None)
         item.reply(value)
         if self._otp_process.tracer is not None:
-            tell_tracer(self._otp_process, ("out", value, self.format_status()))
+            tell_tracer(self._otp_process, ("out", value, self._otp_status()))

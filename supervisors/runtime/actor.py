@@ -36,6 +36,7 @@ from supervisors.runtime.requests import Ask, Call, Cast, Told
 from supervisors.runtime.states import RUNNING, STOPPING
 from supervisors.runtime.system import System
 from supervisors.runtime.tasks import crash_report
+from supervisors.words import checks
 from supervisors.words.directives import Stop
 from supervisors.words.errors import ExitProcess, NodeStopped, SpecError
 from supervisors.words.reasons import NORMAL, Error, ExitReason, as_reason
@@ -363,8 +364,10 @@ _NO_PLAIN_MESSAGES = _PYKKA_MESSAGES | {Ask, Call, Cast, Told, System, _Start}
 
 def matcher(match: Match) -> Callable[[Any], object] | None:
     """What `match` means: any message, a type, or a predicate."""
-    if match is None or not isinstance(match, type | tuple | UnionType):
-        return match
+    if match is None:
+        return None
+    if not isinstance(match, type | tuple | UnionType):
+        return checks.function("receive", match)
 
     def is_one(message: Any) -> bool:
         return isinstance(message, match)

@@ -11,6 +11,7 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.threads import process_of_foreign
+from supervisors.words import checks
 from supervisors.words.errors import NotAProcess
 
 Dest = Any
@@ -19,6 +20,7 @@ Dest = Any
 
 def find_named(name: str) -> Process | None:
     """The living process that has *name* here, or on the default node."""
+    checks.name(name)
     node = current_node()
     process = node.names.get(name)
     if process is None:

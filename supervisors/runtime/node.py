@@ -22,6 +22,7 @@ from supervisors.runtime.process_table import Name, ProcessTable
 from supervisors.runtime.shutdown import take_down
 from supervisors.runtime.timers import Timers
 from supervisors.runtime.watches import WhenDown
+from supervisors.words import checks
 from supervisors.words.errors import NodeStopped, SpecError, WouldBlock
 from supervisors.words.reasons import NOCONNECTION, SHUTDOWN, ExitReason
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("supervisors.node")
 _numbers = itertools.count(1)
+
+State = Literal["new", "running", "stopping", "closing", "stopped"]
 
 root_starter: Callable[[Node], Ref] | None = None
 """Starts a node's root supervisor; the behaviours, which stand above this file, set it."""
@@ -62,18 +65,22 @@ class Node(Timers, ProcessTable):
         kill_grace: float = 1.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
+        self._state: State = "stopped"  # what it is if it is refused
+        self.name = name or "a node"
         if backend not in ("asyncio", "trio"):
             raise SpecError(f'unknown backend {backend!r}: write Node(backend="asyncio") or "trio"')
-        for what, value in (("watchdog", watchdog), ("kill_grace", kill_grace)):
-            if value is not None and not value >= 0:
-                raise SpecError(f"{what} is in seconds and cannot be {value!r}")
+        checks.seconds("watchdog", watchdog)
+        if checks.seconds("kill_grace", kill_grace) is None:
+            raise SpecError("kill_grace is a number of seconds: write Node(kill_grace=1.0)")
+        if clock is not None:
+            checks.function("clock", clock)
         Timers.__init__(self, name or f"node-{next(_numbers)}", clock)
         ProcessTable.__init__(self)
         self.kill_grace = kill_grace
         self._backend: Backend = backend
         self._watchdog_limit = watchdog
         self._watchdog: Watchdog | None = None
-        self._state: Literal["new", "running", "stopping", "closing", "stopped"] = "new"
+        self._state = "new"
         self._root: Ref | None = None
         self._thread: threading.Thread | None = None
         self._stop_wanted: Future[None] = Future()

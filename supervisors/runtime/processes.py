@@ -14,6 +14,7 @@ from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD
 from supervisors.runtime.stopping import stop_process
 from supervisors.runtime.watches import Monitor
+from supervisors.words import checks
 from supervisors.words.errors import ExitProcess, NoProcess, SpecError
 from supervisors.words.reasons import KILLED, NOPROC, ExitReason, Kill, as_reason
 from supervisors.words.signals import Down
@@ -67,6 +68,7 @@ def stop(dest: Dest, reason: Any = "normal", timeout: float | None = None) -> Fu
     with `CallTimeout` when it takes too long (it goes on stopping), with `CallExit` when it ended
     with another reason.
     """
+    checks.seconds("timeout", timeout)
     process = find_process(dest)
     if process is None:
         return failed(NoProcess(dest, "a stop"))
@@ -99,6 +101,7 @@ def trap_exit(flag: bool = True) -> bool:
     return before
 
 
+_ALIAS_MODES = ("explicit", "demonitor", "reply_demonitor")
 AliasMode = Literal["explicit", "demonitor", "reply_demonitor"]
 
 
@@ -110,8 +113,9 @@ def monitor(dest: Dest, *, alias: AliasMode | None = None) -> Monitor:
     through it, which also takes the monitor back ("reply_demonitor").
     """
     watcher = self_process()
-    if alias not in (None, "explicit", "demonitor", "reply_demonitor"):
-        raise SpecError(f'unknown alias mode {alias!r}: write alias="demonitor"')
+    if alias is not None and alias not in _ALIAS_MODES:
+        modes = ", ".join(_ALIAS_MODES)
+        raise SpecError(f'unknown alias mode {alias!r} ({modes}): write alias="demonitor"')
     process = find_process(dest)
     if process is None:
         watch = Monitor(watcher, dest, alias)
@@ -125,6 +129,7 @@ def demonitor(watch: Monitor, *, flush: bool = False) -> bool:
 
     *flush* also takes a `Down` that has come out of the mailbox.
     """
+    checks.instance("a monitor", watch, Monitor, "demonitor(monitor(ref))")
     watcher = self_process()
     was_active = watcher.demonitor(watch, find_process(watch.target))
     if flush and not was_active:
@@ -152,6 +157,7 @@ def register(name: str, dest: Dest = None) -> None:
         NameTaken: The name belongs to a living process, or the process has a name.
         NoProcess: The process has ended.
     """
+    checks.name(name)
     process = self_process() if dest is None else find_process(dest)
     if process is None or process.state == DEAD:
         raise NoProcess(dest, f"the name {name!r}")

@@ -15,6 +15,7 @@ from supervisors.runtime.loop import any_current_task
 from supervisors.runtime.process import Process
 from supervisors.runtime.requests import Call, Cast
 from supervisors.runtime.states import DEAD
+from supervisors.words import checks
 from supervisors.words.errors import CallingSelf, NoProcess, ProcessDead
 from supervisors.words.reasons import NORMAL
 
@@ -100,6 +101,8 @@ class Ref:
         *timeout* in seconds, None for no limit. The future fails with `CallExit` when the server
         ends first, `NoProcess` when it is not there, `CallTimeout`, or `CallingSelf`.
         """
+        if timeout is not DEFAULT_CALL_TIMEOUT:
+            checks.seconds("timeout", timeout)
         process = self.process
         if get_here().current is process or (process.busy and is_current_task(process)):
             return failed(CallingSelf(self, request))
@@ -107,6 +110,8 @@ class Ref:
             return failed(NoProcess(self, request, process.reason))
         call = Call(process, request, timeout)
         process.put(call)
+        if timeout == 0:
+            call.give_up()
         return call
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from supervisors.words import checks
 from supervisors.words.reports import (
     AbandonedReport,
     BusyReport,
@@ -25,7 +26,7 @@ _WHERE: Final = {
     TerminateReport: (_CRASH, logging.ERROR),
     CrashReport: (_CRASH, logging.ERROR),
     SupervisorReport: (_SUPERVISOR, logging.ERROR),
-    ProgressReport: (_PROGRESS, logging.DEBUG),
+    ProgressReport: (_PROGRESS, logging.INFO),
     BusyReport: (_WATCHDOG, logging.WARNING),
     AbandonedReport: (_WATCHDOG, logging.ERROR),
 }
@@ -35,7 +36,7 @@ _subscribers: list[Callable[[Report], object]] = []
 
 def subscribe_reports(subscriber: Callable[[Report], object]) -> Callable[[], None]:
     """Call *subscriber* with every report, in the thread that makes it; returns what ends that."""
-    _subscribers.append(subscriber)
+    _subscribers.append(checks.function("subscribe_reports", subscriber))
 
     def unsubscribe() -> None:
         if subscriber in _subscribers:

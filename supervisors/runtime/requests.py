@@ -65,7 +65,8 @@ class Call(Ask):
         """Called when the server ends with this request unanswered."""
         self.try_fail(CallExit(reason, self.server.ref, self.message))
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
+        """Fail because the time is over; the server is not told."""
         self.try_fail(CallTimeout(self.server.ref, self.message, self.timeout))
 
     def _suspend(self) -> Generator[Any, Any, None]:
@@ -80,7 +81,7 @@ class Call(Ask):
     def _arm(self) -> None:
         if self.deadline is not None and self.timer is None and not self._state:
             node = self.server.node
-            self.timer = timer = node.after(self.deadline - node.now(), self._give_up)
+            self.timer = timer = node.after(self.deadline - node.now(), self.give_up)
             super().add_done_callback(lambda _call: timer.cancel())
 
     def _wait(self, timeout: float | None) -> None:
@@ -91,7 +92,7 @@ class Call(Ask):
 
     def _expired(self, timeout: float | None) -> None:
         if self.deadline is not None and self.server.node.now() >= self.deadline:
-            self._give_up()
+            self.give_up()
         else:
             super()._expired(timeout)
 

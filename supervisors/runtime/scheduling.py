@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from supervisors.runtime.here import Here
 from supervisors.runtime.loop import Loop, Task
 from supervisors.words.errors import NodeStopped
+from supervisors.words.reasons import Error
 
 if TYPE_CHECKING:
     from supervisors.runtime.process import Process
@@ -153,9 +154,13 @@ class Scheduling:
                 process = ready.popleft()
                 local.current = process
                 self.turns += 1
-                if process.run(_CELL_BUDGET):
-                    ready.append(process)
-                    process.scheduled = True
+                try:
+                    if process.run(_CELL_BUDGET):
+                        ready.append(process)
+                        process.scheduled = True
+                except Exception as error:  # noqa: BLE001  # one process must not end its node
+                    _log.exception("%s failed in the kernel's own code", process.ref)
+                    process.die(Error(error))
                 if not self.turns & 15:
                     now = time.perf_counter()
                     if not until:

@@ -10,6 +10,7 @@ from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.sending import check_destination, send
 from supervisors.runtime.timers import TimerHandle
+from supervisors.words import checks
 from supervisors.words.errors import NoSuchName, SpecError
 from supervisors.words.signals import TimerFired
 
@@ -41,14 +42,15 @@ def start_timer(seconds: float, dest: Dest, message: Any) -> SentLater:
 
 def cancel_timer(timer: SentLater) -> float | None:
     """Cancel a timer: returns the seconds that were left, or None if it was too late."""
+    checks.instance("a timer", timer, SentLater, "cancel_timer(send_after(5.0, ref, message))")
     left = timer.left()
     handle = timer._handle  # noqa: SLF001  # its own module
     return left if handle is not None and handle.cancel() else None
 
 
 def _later(seconds: float, dest: Dest, message: Any, *, wrapped: bool) -> SentLater:
-    if isinstance(seconds, bool) or not seconds >= 0:
-        raise SpecError(f"a timer is set in seconds from now, and {seconds!r} is not that")
+    if checks.seconds("seconds", seconds) is None:
+        raise SpecError("a timer is set in seconds from now, and None is not that: write 5.0")
     check_destination(dest)
     node = current_node()
     timer = SentLater(node)

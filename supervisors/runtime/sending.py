@@ -13,6 +13,7 @@ from supervisors.runtime.future import Future, failed
 from supervisors.runtime.lookup import Dest, find_process
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref, check_alive
 from supervisors.runtime.watches import Alias, Monitor
+from supervisors.words import checks
 from supervisors.words.errors import NoProcess, NoSuchName, NotAProcess
 
 
@@ -58,6 +59,7 @@ def check_destination(dest: Dest) -> None:
 
 def call(dest: Dest, request: Any, timeout: float | None = DEFAULT_CALL_TIMEOUT) -> Future[Any]:
     """Send a request to a server, by ref or by name; the future has the reply. See `Ref.call`."""
+    checks.seconds("timeout", timeout)
     process = find_process(dest)
     if process is None:
         return failed(NoProcess(dest, request))
@@ -78,6 +80,7 @@ def alias(*, reply: bool = False) -> Alias:
 
 def unalias(which: Alias | Monitor) -> bool:
     """Close an alias: what is sent to it from now on vanishes. False if it was closed already."""
+    checks.instance("an alias", which, (Alias, Monitor), "unalias(alias())")
     was_open, which.open = which.open, False
     return was_open
 
@@ -88,7 +91,7 @@ def receive(match: Match = None, timeout: float | None = None) -> Future[Any]:
     *match* is a predicate, a type or a tuple of types; without it, any message matches. The future
     fails with `ReceiveTimeout` after *timeout* seconds.
     """
-    return self_process().receive(matcher(match), timeout)
+    return self_process().receive(matcher(match), checks.seconds("timeout", timeout))
 
 
 def mailbox() -> list[Any]:

@@ -17,6 +17,7 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.states import DEAD, STATES
 from supervisors.runtime.system import System
+from supervisors.words import checks
 from supervisors.words.errors import CallTimeout, NoProcess, SpecError
 
 DEFAULT_TIMEOUT = 5.0
@@ -37,10 +38,15 @@ def replace_state(
 
     One that raises changes nothing, and the future fails with what it raised.
     """
+    checks.function("replace_state", change)
 
     def deed(actor: Actor) -> dict[str, Any]:
-        new = change(dict(_state(actor)))
-        vars(actor).update(new)
+        attributes = vars(actor)
+        public = {name: value for name, value in attributes.items() if not name.startswith("_")}
+        new = change(dict(public))
+        for name in public.keys() - new.keys():
+            del attributes[name]
+        attributes.update(new)
         return new
 
     return _system(dest, deed, "replace_state", timeout)
@@ -63,6 +69,8 @@ def trace(
 
     In the actor's thread. A tracer that raises or returns "done" is taken off; so does None.
     """
+    if tracer is not None:
+        checks.function("trace", tracer)
 
     def deed(actor: Actor) -> None:
         process = actor._otp_process  # noqa: SLF001  # the kernel looks at its own
@@ -90,6 +98,7 @@ def _state(actor: Actor) -> Any:
 def _system(
     dest: Any, deed: Callable[[Actor], Any], what: str, timeout: float | None
 ) -> Future[Any]:
+    checks.seconds("timeout", timeout)
     process = find_process(dest)
     if process is None or process.state == DEAD:
         ended = None if process is None else process.reason

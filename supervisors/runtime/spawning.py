@@ -14,6 +14,7 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref, check_alive
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.watches import Monitor
+from supervisors.words import checks
 
 
 def spawn(
@@ -43,6 +44,10 @@ def _new(
     name: str | None,
     trap_exit: bool,
 ) -> SpawnedProcess:
+    checks.function("spawn", function)
+    checks.instance("a node", node, Node, "node=current_node()")
+    if name is not None:
+        checks.name(name)
     if fence.count:
         check_alive()
     process = SpawnedProcess(node, function, args, trapping=trap_exit)

@@ -13,6 +13,7 @@ from typing import Any
 
 from supervisors.machines.timers import Timer, TimerQueue
 from supervisors.runtime.scheduling import Scheduling
+from supervisors.words import checks
 
 _log = logging.getLogger("supervisors.node")
 _get_ident = threading.get_ident
@@ -51,9 +52,13 @@ class Timers(Scheduling):
     def after(self, seconds: float, deed: Callable[..., object], *args: Any) -> TimerHandle:
         """Do `deed(*args)` in the thread of the loop, *seconds* from now; from any thread.
 
+        A moment that has passed already is now.
+
         Raises:
             NodeStopped: The node does not run.
+            SpecError: *seconds* is no number.
         """
+        checks.number("seconds", seconds)
         handle = TimerHandle(self, self.now() + max(0.0, seconds))
 
         def ring() -> object:

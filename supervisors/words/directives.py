@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from supervisors.words import checks
 from supervisors.words.reasons import NORMAL
 
 
@@ -39,6 +40,9 @@ class Ok(Directive):
     timeout: float | None = None
     then: Any = UNSET
 
+    def __post_init__(self) -> None:
+        checks.seconds("timeout", self.timeout)
+
 
 @dataclass(frozen=True, slots=True)
 class Ignore(Directive):
@@ -61,6 +65,9 @@ class Reply(Directive):
     timeout: float | None = None
     then: Any = UNSET
 
+    def __post_init__(self) -> None:
+        checks.seconds("timeout", self.timeout)
+
 
 @dataclass(frozen=True, slots=True)
 class NoReply(Directive):
@@ -68,6 +75,9 @@ class NoReply(Directive):
 
     timeout: float | None = None
     then: Any = UNSET
+
+    def __post_init__(self) -> None:
+        checks.seconds("timeout", self.timeout)
 
 
 NO_REPLY: Final = NoReply()

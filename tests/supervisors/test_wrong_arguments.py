@@ -177,7 +177,7 @@ def server(node):
 TIMES = [
     ("send_after", lambda ref, t: supervisors.send_after(t, ref, "x")),
     ("start_timer", lambda ref, t: supervisors.start_timer(t, ref, "x")),
-    ("node.after", lambda ref, t: ref.node.after(t, print)),
+    # node.after() takes a moment that has passed for now, so it is not in this table
     ("receive", lambda _, t: receive(timeout=t)),
     ("call", lambda ref, t: supervisors.call(ref, "x", t)),
     ("ref.call", lambda ref, t: ref.call("x", t)),
