@@ -19,7 +19,13 @@ from supervisors.runtime.process import Process
 from supervisors.runtime.process_table import Name
 from supervisors.words import checks
 from supervisors.words.directives import UNSET
-from supervisors.words.errors import AlreadyStarted, NameTaken, StartFailed, SupervisorsError
+from supervisors.words.errors import (
+    AlreadyStarted,
+    NameTaken,
+    SpecError,
+    StartFailed,
+    SupervisorsError,
+)
 from supervisors.words.reasons import KILL, NORMAL, Error, TimedOut
 from supervisors.words.specs import Backoff, ChildSpec, ChildType, RestartType, ShutdownTime
 
@@ -124,7 +130,13 @@ class GenServer(Serving):
 
     @classmethod
     def _otp_new(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Self:
-        server = cls()
+        try:
+            server = cls()
+        except TypeError as error:
+            raise SpecError(
+                f"{cls.__name__}.__init__() takes no arguments; what start gives goes to init(). "
+                "Write `def init(self, start): ...`."
+            ) from error
         server._otp_args = args
         server._otp_kwargs = kwargs
         return server

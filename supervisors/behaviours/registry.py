@@ -22,6 +22,7 @@ from supervisors.runtime.process_table import Name
 from supervisors.runtime.ref import Ref
 from supervisors.runtime.sending import send
 from supervisors.runtime.states import DEAD
+from supervisors.words import checks
 from supervisors.words.errors import NameTaken, NoProcess, NoSuchName, SpecError
 
 Keys = Literal["unique", "duplicate"]
@@ -158,6 +159,7 @@ class RegistryRef(ServerRef["Registry"]):
 
     def keys(self, ref: Ref) -> list[Hashable]:
         """The keys of a process, oldest first."""
+        checks.instance("a process", ref, Ref, "registry.keys(self_())")
         table = self.table()
         with table.lock:
             return table.names.keys(ref.process) if ref.is_alive() else []

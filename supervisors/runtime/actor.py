@@ -128,6 +128,8 @@ class Actor(pykka.Actor):
             check_alive()
         node = current_node()
         bound = self.mailbox_bound
+        if bound is not None:
+            checks.instance("mailbox_bound", bound, Bound, 'Bound(1_000, "drop_oldest")')
         process = (
             ActorProcess(node, self) if bound is None else BoundedActorProcess(node, self, bound)
         )

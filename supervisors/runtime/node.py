@@ -101,7 +101,7 @@ class Node(Timers, ProcessTable):
         """
         with self._lock:
             if self._state != "new":
-                raise NodeStopped(f"{self.name} was started before. Make another: `Node().start()`")
+                raise NodeStopped(f"{self.name} was started before. Make another: `Node()`")
             self._state = "running"
         started: Future[None] = Future()
         self._thread = threading.Thread(

@@ -435,14 +435,6 @@ def test_a_server_is_not_made_by_hand(node) -> None:
     assert len(node.processes) == before
 
 
-def test_awaiting_what_a_call_returned_in_a_thread_is_python_s_error(node) -> None:
-    server = get(Server.start_unlinked())
-    future = server.call("x")
-    with pytest.raises(TypeError):
-        iter(future)
-    assert get(future) == "x"
-
-
 def test_a_future_that_is_never_looked_at_warns_nobody(node) -> None:
     class Fails(Server):
         def handle_call(self, request, caller):

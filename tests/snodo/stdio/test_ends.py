@@ -227,7 +227,7 @@ def test_the_owner_is_named(node, stays):
 
     with ThreadPoolExecutor(1) as pool:
         client, waiting = pool.submit(copy_context().run, connect).result()
-    with pytest.raises(snodo.TransportError, match="when its owner, thread .*, ended") as told:
+    with pytest.raises(snodo.TransportError, match=r"when its owner, thread .*, ended") as told:
         waiting.get(timeout=10)
     assert told.value.cause[0] == "owner_ended"
     with pytest.raises(snodo.TransportError, match="when its owner"):

@@ -34,7 +34,9 @@ class Pipe:
     def __init__(self, node, threaded):
         self.node = node
         self.threaded = threaded
-        self.out, self.into = (os.fdopen(fd, mode, 0) for fd, mode in zip(os.pipe(), ("rb", "wb")))
+        self.out, self.into = (
+            os.fdopen(fd, mode, 0) for fd, mode in zip(os.pipe(), ("rb", "wb"), strict=True)
+        )
         self.chunks = []
         self.errors = []
 

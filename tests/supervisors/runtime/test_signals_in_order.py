@@ -100,44 +100,6 @@ def test_an_exit_signal_never_ends_a_process_before_messages_it_has_handled(node
         assert log == list(range(len(log)))
 
 
-def test_the_messages_of_the_dead_come_before_its_down_also_for_an_actor(node) -> None:
-    """[p_message_before_down] `Exit` and `Down` overtake the messages of others only."""
-
-    class Watcher(Actor):
-        trap_exit = True
-
-        def __init__(self):
-            super().__init__()
-            self.log = []
-
-        async def on_receive(self, message):
-            if isinstance(message, Future):
-                await message
-            elif callable(message):
-                return message()
-            else:
-                self.log.append(message)
-            return None
-
-    watcher = Watcher.start()
-    gate: Future[None] = Future()
-
-    async def talk():
-        await receive("go".__eq__)
-        for n in range(3):
-            send(watcher, n)
-
-    ref = spawn(talk)
-    watch = watcher.ask(lambda: monitor(ref), timeout=PATIENCE)
-    watcher.tell(gate)
-    ref.send("go")
-    when_down(ref).get(timeout=PATIENCE)
-    inside(node, lambda: None)
-    gate.set(None)
-
-    assert watcher.proxy().log.get(timeout=PATIENCE) == [0, 1, 2, Down(watch, ref, NORMAL)]
-
-
 def test_an_exit_overtakes_the_unread_messages_of_others(node) -> None:
     class Watcher(Actor):
         trap_exit = True
