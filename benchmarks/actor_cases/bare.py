@@ -119,7 +119,7 @@ class LoopThread:
         if self._kind == "uvloop":
             import uvloop  # noqa: PLC0415  # it may not be installed
 
-            loop = uvloop.new_event_loop()
+            loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         else:
             loop = asyncio.new_event_loop()
         self.actor = BareActor(loop)

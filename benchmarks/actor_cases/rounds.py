@@ -12,6 +12,9 @@ from pathlib import Path
 
 from actor_cases.catalogue import Case
 
+PATIENCE = 120.0
+"""Seconds a case may take."""
+
 
 class Figures:
     """The figures of all rounds, by system and name."""
@@ -30,10 +33,10 @@ class Figures:
         values = self._values.get((system, name))
         return statistics.median(values) if values else None
 
-    def spread(self, system: str, name: str) -> tuple[float, float] | None:
-        """The least and the most of the rounds."""
-        values = self._values.get((system, name))
-        return (min(values), max(values)) if values else None
+    def is_unstable(self, system: str, name: str) -> bool:
+        """Whether the rounds differ by more than half of the least."""
+        values = self._values.get((system, name), [0.0])
+        return max(values) > 1.5 * min(values)
 
 
 def run_rounds(
@@ -43,23 +46,23 @@ def run_rounds(
     figures = Figures()
     for number in range(rounds):
         for index, case in enumerate(cases):
-            tell(
-                f"round {number + 1}/{rounds}, {index + 1}/{len(cases)}: {case.name}, {case.system}"
-            )
-            command = [
-                sys.executable,
-                str(program),
-                "--case",
-                case.name,
-                "--system",
-                case.system,
-                "--size",
-                size,
-            ]
-            ended = subprocess.run(command, capture_output=True, text=True, check=False)
+            name = f"{case.name}, {case.system}"
+            tell(f"round {number + 1}/{rounds}, {index + 1}/{len(cases)}: {name}")
+            which = ("--case", case.name, "--system", case.system, "--size", size)
+            try:
+                ended = subprocess.run(
+                    [sys.executable, str(program), *which],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=PATIENCE,
+                )
+            except subprocess.TimeoutExpired:
+                figures.failures.append(f"{name}: took longer than {PATIENCE:.0f} s")
+                continue
             if ended.returncode:
                 last = ended.stderr.strip().splitlines()[-1:] or [f"status {ended.returncode}"]
-                figures.failures.append(f"{case.name}, {case.system}: {last[0]}")
+                figures.failures.append(f"{name}: {last[0]}")
             else:
                 figures.add(case.system, json.loads(ended.stdout))
     return figures

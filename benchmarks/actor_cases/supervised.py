@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from actor_cases.measure import Watch, resident
 from supervisors import DynamicSupervisor, GenServer, Node, Ref, Supervisor, exit, stop
 
-NO_LIMIT = {"max_restarts": 1_000_000_000, "max_seconds": 1.0}
+NO_LIMIT: dict[str, Any] = {"max_restarts": 1_000_000_000, "max_seconds": 1.0}
 
 
 class Child(GenServer):

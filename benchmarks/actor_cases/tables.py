@@ -50,7 +50,9 @@ def print_tables(figures: Figures) -> None:
         [text, unit, *(_cell(figures, system, name) for system in SYSTEMS)]
         for text, name, unit in ROWS
     ]
-    _table("Measured (medians)", ["", "", *SYSTEMS], measured)
+    _table(
+        "Measured (medians; ~: the rounds differ by more than half)", ["", "", *SYSTEMS], measured
+    )
     judged: list[list[str]] = []
     missed = 0
     for target in TARGETS:
@@ -73,7 +75,8 @@ def _verdict(absent: bool, met: bool) -> str:
 
 def _cell(figures: Figures, system: str, name: str) -> str:
     value = figures.median(system, name)
-    return "" if value is None else _short(value)
+    mark = " ~" if figures.is_unstable(system, name) else ""
+    return "" if value is None else _short(value) + mark
 
 
 def _short(value: float) -> str:

@@ -113,7 +113,7 @@ class Field:
 
 def pool_child(pool: str, rng: random.Random) -> ChildSpec:
     """The spec of one more child of a pool."""
-    restart = rng.choice(("permanent", "transient", "temporary"))
+    restart: Any = rng.choice(("permanent", "transient", "temporary"))
     if rng.random() < 0.1:
         return ChildSpec("plain", Plain.start, restart, args=(pool,))
     return rng.choice(KINDS).child_spec(pool, restart=restart, shutdown=0.5)

@@ -12,7 +12,8 @@ import pykka
 
 from soak_parts.callers import EXPECTED
 from soak_parts.ledger import Desk, Gate, Ledger
-from soak_parts.tree import POOLS_CHILDREN, Field, Threaded, pool_child
+from soak_parts.tree import POOLS_CHILDREN, Field, pool_child
+from soak_parts.workers import Threaded
 from supervisors import (
     ChildNotFound,
     ChildRestarting,

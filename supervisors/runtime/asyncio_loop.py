@@ -71,3 +71,4 @@ class AsyncioLoop:
     async def close(self) -> None:
         """Let go of the alarm."""
         self.alarm(None, lambda: None)
+        self._tasks.clear()

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("supervisors.node")
 _numbers = itertools.count(1)
 
+_FAREWELL = 2.0
+"""Seconds a node's thread gets to end once its processes have."""
+
 State = Literal["new", "running", "stopping", "closing", "stopped"]
 
 root_starter: Callable[[Node], Ref] | None = None
@@ -117,6 +120,8 @@ class Node(Timers, ProcessTable):
             started.set()
             await self._stop_wanted
             await self._leave()
+            self._state = "stopped"
+            self._stopped.try_set(None)
 
         try:
             run_loop(main, self._backend)
@@ -147,7 +152,9 @@ class Node(Timers, ProcessTable):
         self._stop_wanted.try_set(None)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._stopped.get(timeout=timeout)
-            self._thread.join(timeout)
+            # A task that swallows every cancellation would hold the thread for ever. It is left
+            # behind, as a daemon: it has been reported, and what it does has no effect.
+            self._thread.join(_FAREWELL)
 
     def __enter__(self) -> Self:
         self.start()

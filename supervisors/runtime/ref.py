@@ -125,7 +125,8 @@ def check_alive() -> None:
     Raises:
         ProcessDead: The task that is running here is such a process.
     """
-    process = task_processes.get(any_current_task())
+    task = any_current_task()
+    process = task_processes.get(task) if task is not None else None
     if process is not None and process.state == DEAD and process.owned_by_node:
         raise ProcessDead(
             f"{process.ref} has ended ({process.reason}); what it still does no longer counts"

@@ -17,6 +17,10 @@ class _TrioTask:
         self._scope.cancel()
 
 
+_FAREWELL = 1.0
+"""Seconds the tasks of a node get to end once they were cancelled."""
+
+
 class TrioLoop:
     """The trio loop that runs in this thread.
 
@@ -50,7 +54,8 @@ class TrioLoop:
     async def close(self) -> None:
         """End the nursery and wait for its end."""
         self._nursery.cancel_scope.cancel()
-        await self._closed.wait()
+        with self._trio.move_on_after(_FAREWELL):  # what swallows cancellation is left behind
+            await self._closed.wait()
 
     def __init__(self, nursery: Any, closed: Any) -> None:
         import trio  # noqa: PLC0415  # an optional dependency

@@ -14,7 +14,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Let a test run in its places, if its marks do not say where."""
     places = getattr(metafunc.function, "places", None)
     marks = metafunc.definition.iter_markers("parametrize")
-    if places is not None and not any("at" in mark.args[0] for mark in marks):
+    if places is not None and not any(mark.args[0] == "at" for mark in marks):
         metafunc.parametrize("at", places, indirect=True)
 
 
