@@ -19,7 +19,7 @@ from supervisors.runtime.lookup import find_process
 from supervisors.runtime.node import Node
 from supervisors.runtime.processes import when_down
 from supervisors.words import checks
-from supervisors.words.errors import NodeStopped, SpecError
+from supervisors.words.errors import NodeStopped
 from supervisors.words.reasons import ExitReason
 
 __all__ = [
@@ -141,8 +141,7 @@ class VirtualTime:
 
         The future is done when all that followed is done as well.
         """
-        if checks.seconds("seconds", seconds) is None:
-            raise SpecError("time passes by a number of seconds: write `time.advance(5.0)`")
+        checks.some_seconds("seconds", seconds)
         node = self._node
         if node is None:
             raise NodeStopped(

@@ -68,6 +68,10 @@ class AsyncioLoop:
             task.cancel()
         return len(tasks)
 
+    def is_over(self) -> bool:
+        """Whether the loop was closed."""
+        return self._loop.is_closed()
+
     async def close(self) -> None:
         """Let go of the alarm."""
         self.alarm(None, lambda: None)

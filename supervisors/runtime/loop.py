@@ -53,6 +53,10 @@ class Loop(Protocol):
         """Cancel every task spawned here that still runs; says how many there were."""
         ...
 
+    def is_over(self) -> bool:
+        """Whether the loop was closed, so that nothing runs on it any more."""
+        ...
+
     async def close(self) -> None:
         """Let go of what it holds."""
 

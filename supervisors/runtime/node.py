@@ -73,8 +73,7 @@ class Node(Timers, ProcessTable):
         if backend not in ("asyncio", "trio"):
             raise SpecError(f'unknown backend {backend!r}: write Node(backend="asyncio") or "trio"')
         checks.seconds("watchdog", watchdog)
-        if checks.seconds("kill_grace", kill_grace) is None:
-            raise SpecError("kill_grace is a number of seconds: write Node(kill_grace=1.0)")
+        checks.some_seconds("kill_grace", kill_grace)
         if clock is not None:
             checks.function("clock", clock)
         Timers.__init__(self, name or f"node-{next(_numbers)}", clock)
@@ -246,6 +245,13 @@ class Node(Timers, ProcessTable):
     def running(self) -> bool:
         """True while processes can be started."""
         return self._state == "running"
+
+    def outlived_its_loop(self) -> bool:
+        """Whether its loop was closed under it, which is noticed here if nowhere before."""
+        over = self._loop is not None and self._loop.is_over()
+        if over and self.thread_id is not None:
+            self._die_with_the_loop()
+        return over
 
     def _die_with_the_loop(self) -> None:
         """The loop was closed under us: nobody may wait for ever for its processes."""

@@ -39,7 +39,7 @@ def current_node() -> Node:
     node = entered.get()
     if node is not None and node.running:
         return node
-    nodes = get_here().nodes
-    if nodes:
-        return nodes[-1]
+    for node in reversed(get_here().nodes):
+        if not node.outlived_its_loop():
+            return node
     return default_node()

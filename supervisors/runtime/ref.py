@@ -109,9 +109,9 @@ class Ref:
         if process.state == DEAD:
             return failed(NoProcess(self, request, process.reason))
         call = Call(process, request, timeout)
-        process.put(call)
         if timeout == 0:
-            call.give_up()
+            call.give_up()  # before a server in another thread can answer
+        process.put(call)
         return call
 
 

@@ -11,7 +11,7 @@ from supervisors.runtime.nodes import current_node
 from supervisors.runtime.sending import check_destination, send
 from supervisors.runtime.timers import TimerHandle
 from supervisors.words import checks
-from supervisors.words.errors import NoSuchName, SpecError
+from supervisors.words.errors import NoSuchName
 from supervisors.words.signals import TimerFired
 
 
@@ -49,8 +49,7 @@ def cancel_timer(timer: SentLater) -> float | None:
 
 
 def _later(seconds: float, dest: Dest, message: Any, *, wrapped: bool) -> SentLater:
-    if checks.seconds("seconds", seconds) is None:
-        raise SpecError("a timer is set in seconds from now, and None is not that: write 5.0")
+    checks.some_seconds("seconds", seconds)
     check_destination(dest)
     node = current_node()
     timer = SentLater(node)

@@ -12,6 +12,7 @@ from supervisors.runtime.node import Node
 from supervisors.runtime.nodes import current_node
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref, check_alive
+from supervisors.runtime.states import DEAD
 from supervisors.runtime.tasks import SpawnedProcess
 from supervisors.runtime.watches import Monitor
 from supervisors.words import checks
@@ -52,7 +53,11 @@ def _new(
         check_alive()
     process = SpawnedProcess(node, function, args, trapping=trap_exit)
     if name is not None:
-        node.register(name, process)
+        try:
+            node.register(name, process)
+        except BaseException:
+            process.state = DEAD  # it never began
+            raise
     return process
 
 

@@ -117,6 +117,10 @@ class TrioLoop:
         self._nursery.start_soon(run, name=name)
         return _TrioTask(scope)
 
+    def is_over(self) -> bool:
+        """Whether the run ended, and the system tasks with it."""
+        return bool(self._closed.is_set())
+
     def current_task(self) -> Any:
         """The task that runs right now; None outside of tasks."""
         try:

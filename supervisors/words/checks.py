@@ -27,6 +27,12 @@ def seconds(what: str, value: V) -> V:
     return value
 
 
+def some_seconds(what: str, value: object) -> None:
+    """Accept a time that has to be given: a number not below zero."""
+    if seconds(what, value) is None:
+        raise SpecError(f"{what} is a number of seconds, not None: write {what}=5.0")
+
+
 def number(what: str, value: Any) -> None:
     """Accept a number of seconds that may lie in the past."""
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 
 import anyio
@@ -434,11 +435,12 @@ async def test_a_signal_cancels_a_task_that_does_not_trap(inner_node) -> None:
     async def task(*, task_status):
         assert trap_exit(False) is True
         task_status.started(self_())
-        try:
-            await anyio.sleep_forever()
-        except BaseException as error:
-            seen.append(isinstance(error, anyio.get_cancelled_exc_class()))
-            raise
+        with anyio.CancelScope():  # trio cancels no task of a nursery alone, but its own scopes
+            try:
+                await anyio.Event().wait()
+            except BaseException as error:
+                seen.append(isinstance(error, anyio.get_cancelled_exc_class()))
+                raise
 
     async with anyio.create_task_group() as tasks:
         ref = await tasks.start(task)
@@ -532,10 +534,35 @@ def test_a_signal_cancels_a_trio_task_up_to_the_scope_it_opened() -> None:
     assert trio.run(main) == [True]
 
 
+@pytest.mark.parametrize("own_scope", [True, False])
+def test_a_signal_cuts_no_sleep_of_a_trio_task_short(own_scope) -> None:
+    """`trio.sleep` has a scope of its own: to cancel that would only end the sleep too early."""
+
+    async def main():
+        async with supervisors.Node():
+            found, seen = Future[supervisors.Ref](), []
+
+            async def victim():
+                trap_exit(False)
+                found.set(self_())
+                with trio.CancelScope() if own_scope else contextlib.nullcontext():
+                    begin = trio.current_time()
+                    await trio.sleep(0.2)
+                    seen.append(trio.current_time() - begin >= 0.2)
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(victim)
+                exit(await found, "boom")
+            return seen
+
+    assert trio.run(main) == ([] if own_scope else [True])
+
+
 async def test_a_kill_cancels_a_task_that_traps(inner_node) -> None:
     async def task(*, task_status):
-        task_status.started(self_())
-        await anyio.sleep_forever()
+        with anyio.CancelScope():
+            task_status.started(self_())
+            await anyio.Event().wait()
 
     async with anyio.create_task_group() as tasks:
         ref = await tasks.start(task)
@@ -601,8 +628,9 @@ def test_trio_tasks_are_cancelled_by_a_signal_from_a_thread() -> None:
             found: Future[supervisors.Ref] = Future()
 
             async def wait():
-                found.set(self_())
-                await trio.sleep_forever()
+                with trio.CancelScope():
+                    found.set(self_())
+                    await trio.sleep_forever()
 
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(wait)
@@ -667,4 +695,4 @@ def test_a_thread_that_sends_itself_a_signal_unwinds(node) -> None:
     thread.join(PATIENCE)
 
     assert [error.exit_reason for error in out] == [BOOM]
-    assert not is_alive(ref)
+    assert when_down(ref).get(timeout=PATIENCE) in (BOOM, supervisors.NOPROC)

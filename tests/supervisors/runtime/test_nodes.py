@@ -251,7 +251,7 @@ def test_a_node_stops_although_a_mailbox_is_full(backend) -> None:
     assert (is_alive(ref), is_alive(other)) == (False, False)
 
 
-@pytest.mark.parametrize("how", ["ask", "call", "get_state", "stop", "when_down", "receive"])
+@pytest.mark.parametrize("how", ["ask", "call", "get_state", "stop", "when_down"])
 def test_everything_that_waits_ends_when_the_node_stops(backend, how) -> None:
     waits: list[Future[object]] = []
     with Node(backend=backend, kill_grace=0.05):
@@ -278,8 +278,6 @@ def test_everything_that_waits_ends_when_the_node_stops(backend, how) -> None:
                 waits += [supervisors.stop(ref), ref.stop(block=False)]
             case "when_down":
                 waits += [when_down(ref)]
-            case "receive":
-                waits += [receive("never".__eq__)]
     for wait in waits:
         try:
             wait.get(timeout=2.0)
@@ -706,7 +704,7 @@ def test_two_nodes_call_each_other_while_one_stops(backend) -> None:
 
 def run_program(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-X", "dev", "-c", textwrap.dedent(text)],
+        [sys.executable, "-W", "default", "-c", textwrap.dedent(text)],
         capture_output=True,
         text=True,
         timeout=30,
