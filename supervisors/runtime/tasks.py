@@ -181,15 +181,33 @@ def _found_on_trio(task: Any, node: Node) -> Process:
 
 
 def _cancel_on_trio(task: Any) -> None:
-    """Cancel the innermost scope of *task*, if it has one of its own.
+    """Cancel the outermost scope *task* opened, if it opened one.
 
     trio has no other way to cancel a task from outside; a task without a scope of its own shares
-    that of its nursery, with its siblings, and goes on, counting as ended, as a thread does.
+    that of its nursery, with its siblings, and goes on, counting as ended, as a thread does. The
+    scope inside `trio.sleep` is left alone: cancelled, it would only let the task go on too early.
     """
-    status = task._cancel_status  # noqa: SLF001  # see above
     nursery = task.parent_nursery
-    if status is not None and (nursery is None or status is not nursery._cancel_status):  # noqa: SLF001  # see above
-        status._scope.cancel()  # noqa: SLF001  # see above
+    above = nursery._cancel_status if nursery is not None else None  # noqa: SLF001  # see above
+    status = task._cancel_status  # noqa: SLF001  # see above
+    own: list[Any] = []
+    while status is not None and status is not above:
+        own.append(status._scope)  # noqa: SLF001  # see above
+        status = status.parent
+    if _sleeps_on_trio(task):
+        del own[:1]
+    if own:
+        own[-1].cancel()
+
+
+def _sleeps_on_trio(task: Any) -> bool:
+    code = sys.modules["trio"].sleep_until.__code__
+    awaited = task.coro
+    while awaited is not None:
+        if getattr(awaited, "cr_code", None) is code:
+            return True
+        awaited = getattr(awaited, "cr_await", None)
+    return False
 
 
 class _TrioEnds:
