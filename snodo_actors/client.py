@@ -15,7 +15,7 @@ from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
 from snodo_actors.actors.subscription import Listen, Opening, SubscriptionActor
-from snodo_actors.actors.waiting import wait_for
+from snodo_actors.actors.waiting import Wait
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.machines.input_requests import answerable
 from snodo_actors.machines.inputs import InputRounds
@@ -361,10 +361,12 @@ class Client:
         port = self._port
         if port is None:
             assert self._name is not None
+            if self._when_down == "wait":
+                request.otherwise = Wait(self._name)
             found = self._node.names.get(self._name)
             if found is None or not found.ref.is_alive():
-                if self._when_down == "wait":
-                    wait_for(self._name, request)
+                if request.otherwise is not None:
+                    request.otherwise(request)
                 else:
                     request.refuse(connection_closed("down", delivery="never_sent"))
                 return request

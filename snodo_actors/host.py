@@ -16,7 +16,18 @@ from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.targets import read_target
 from snodo_actors.words.types import Custom, Stdio
-from supervisors import Backoff, ChildSpec, Future, Node, Ref, current_node, self_, spawn
+from supervisors import (
+    SHUTDOWN,
+    Backoff,
+    ChildSpec,
+    Future,
+    Node,
+    Ref,
+    current_node,
+    self_,
+    spawn,
+    stop,
+)
 
 _STDIO_OPTIONS: Final = frozenset(
     ("env", "cd", "max_line_bytes", "max_server_requests", "stderr", "owner")
@@ -49,7 +60,7 @@ def connect(target: Any, **options: Any) -> Future[Client]:
     if isinstance(custom, Custom):
         return open_custom(node, custom, options)
     opening = _read_opening(custom, options, owned=True)
-    opened: Future[Client] = _Opened(node)
+    opened = _Opened(node)
     if isinstance(opening, Error):
         opened.try_fail(opening)
         return opened
@@ -58,7 +69,7 @@ def connect(target: Any, **options: Any) -> Future[Client]:
         start = node.now()
         telemetry.emit("connect.start", who=opening.who)
         try:
-            refs = await open_connection(node, opening)
+            refs = await open_connection(node, opening, opened.started)
         except Exception as error:  # noqa: BLE001  # the edge of the process: whoever waits is told
             _tell_of(opening.who, node.now() - start, None, error)
             opened.try_fail(error)
@@ -87,11 +98,23 @@ def _tell_of(who: str, duration: float, version: str | None, error: BaseExceptio
 class _Opened(Future[Client]):
     """The client that will be there; a connection nobody waits for any more is closed."""
 
-    __slots__ = ()
+    __slots__ = ("_connection",)
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self._connection: Ref | None = None
+
+    def started(self, connection: Ref) -> None:
+        """Take note of the connection, which is there, though not settled yet."""
+        self._connection = connection
+        if self.done():
+            stop(connection, SHUTDOWN)
 
     def _withdrawn(self) -> None:
-        if not self.try_fail(connection_closed("closed")) and self.exception() is None:
-            self.get().close()
+        # Set first, looked at second, and in `started` the other way round: one of them sees both.
+        self.try_fail(connection_closed("closed"))
+        if self._connection is not None:
+            stop(self._connection, SHUTDOWN)
 
 
 def child_spec(

@@ -8,6 +8,7 @@ port, with back-off, for as long as it takes, so a server that stays broken harm
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -100,8 +101,8 @@ class Opened:
     profile: Profile
 
 
-async def open_connection(node: Node, opening: Opening) -> Opened:
-    """Open a connection under the node's own supervisor.
+async def open_connection(node: Node, opening: Opening, started: Callable[[Ref], object]) -> Opened:
+    """Open a connection under the node's own supervisor; *started* is told of it at once.
 
     Raises:
         Error: The server cannot be started, or no version can be settled with it.
@@ -114,6 +115,7 @@ async def open_connection(node: Node, opening: Opening) -> Opened:
         connection: SupervisorRef = await connections.start_child(spec)
     except StartFailed as failed:
         raise _why(failed.reason).named(opening.who) from None
+    started(connection)
     try:
         children = await connection.which_children()
     except CallExit as ended:

@@ -44,6 +44,7 @@ class Request(Future[Any]):
         "method",
         "node",
         "on_progress",
+        "otherwise",
         "params",
         "port",
         "profile",
@@ -74,6 +75,8 @@ class Request(Future[Any]):
         self.port: Ref | None = None
         self.profile: Profile | None = None
         self.line = b""
+        self.otherwise: Callable[[Request], object] | None = None
+        """What to do when the connection fails before it took the request; None: fail too."""
 
     def prepare(self, profile: Profile) -> Error | None:
         """Make the line to send on a connection of this *profile*, or say why it is refused.
@@ -136,8 +139,11 @@ class Request(Future[Any]):
             self.port.send(Cancel(self, "the caller waits no longer"))
 
     def server_ended(self, reason: ExitReason) -> None:
-        """Fail because the connection ended before it took the request."""
-        self.refuse(ended_because(reason), "never_sent")
+        """Fail because the connection ended before it took the request; or do otherwise."""
+        if self.otherwise is not None and not reason.is_calm:
+            self.otherwise(self)
+        else:
+            self.refuse(ended_because(reason), "never_sent")
 
 
 @dataclass(frozen=True, slots=True)

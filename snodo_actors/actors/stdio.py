@@ -18,7 +18,7 @@ from snodo_actors.actors.stdio_peer import MAX_PENDING, Peer
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import negotiation as talks
-from snodo_actors.ports.child import Exit
+from snodo_actors.ports.child import Broken, Exit
 from snodo_actors.wire import jsonrpc
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.client_options import ClientOptions
@@ -30,6 +30,7 @@ from snodo_actors.words.types import JSONObject, Session, Stdio
 from supervisors import (
     Down,
     ExitReason,
+    Future,
     GenServer,
     Ref,
     Shutdown,
@@ -37,6 +38,7 @@ from supervisors import (
     TimerHandle,
     monitor,
     receive,
+    unregister,
     when_down,
 )
 from supervisors import Error as ErrorReason
@@ -70,15 +72,9 @@ class _Received:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exited:
+class _Ended:
     peer: Peer
-    end: Exit
-
-
-@dataclass(frozen=True, slots=True)
-class _Broke:
-    peer: Peer
-    reason: Any
+    how: Exit | Broken
 
 
 class _Due:
@@ -103,11 +99,8 @@ class _Events:
     def received(self, data: bytes) -> None:
         self._port.send(_Received(self.peer, data))
 
-    def exited(self, end: Exit) -> None:
-        self._port.send(_Exited(self.peer, end))
-
-    def broke(self, reason: Any) -> None:
-        self._port.send(_Broke(self.peer, reason))
+    def ended(self, how: Exit | Broken) -> None:
+        self._port.send(_Ended(self.peer, how))
 
 
 class StdioPort(GenServer):
@@ -141,6 +134,7 @@ class StdioPort(GenServer):
             telemetry.emit("port.restart", who=opening.who)
         self._negotiate(self._negotiation.start())
         for request in claim(self.ref.name):
+            request.port = self.ref
             self._take(request)
         self._set_timer()
         return None
@@ -162,10 +156,9 @@ class StdioPort(GenServer):
                     message.try_set(self.profile)
                 else:
                     self._ready.append(message)
-            case _Exited(of, end) if of is peer:
-                peer.exited(end)
-            case _Broke(of, reason) if of is peer:
-                peer.broke(reason)
+            case _Ended():
+                if message.peer is peer:
+                    peer.ended(message.how)
             case _Due():
                 self._timer = self._timer_at = None
                 peer.expire()
@@ -183,15 +176,9 @@ class StdioPort(GenServer):
 
     async def terminate(self, reason: ExitReason) -> None:
         """Tell everybody who waits, then bring the server to its end."""
-        error = self._cause or ended_because(reason)
-        ours = error.cause == "closed"
-        self._peer.lose(error, ours=ours)
-        for request in self._waiting:
-            request.refuse(error, "never_sent")
-        for ready in self._ready:
-            ready.try_fail(error.again().named(self.opening.who))
-        if self._timer is not None:
-            self._timer.cancel()
+        if self.ref.name is not None and not reason.is_calm:
+            unregister(self.ref.name)  # whoever comes by name waits for the next one
+        error = self._refuse_all(reason)
         for peer in self._peers:
             peer.stop().add_done_callback(lambda _gone: self.ref.send(_GONE))
         left = len(self._peers)
@@ -200,13 +187,29 @@ class StdioPort(GenServer):
             if message is _GONE:
                 left -= 1
             elif isinstance(message, OpenStream):
-                message.subscriber.send(Lost(error, ours=ours))
+                message.subscriber.send(Lost(error, ours=error.cause == "closed"))
             elif hasattr(message, "server_ended"):
                 message.server_ended(reason)
 
-    def _leave_nothing(self, _down: Any) -> None:
+    def _leave_nothing(self, down: Future[ExitReason]) -> None:
+        """Do on the spot what `terminate` has not done: it is not always given the time."""
+        self._refuse_all(down.get())
         for peer in self._peers:
-            peer.kill()  # if `terminate` has not brought it to its end: it is not always given time
+            peer.kill()
+
+    def _refuse_all(self, reason: ExitReason) -> Error:
+        error = self._cause or ended_because(reason)
+        for peer in self._peers:
+            peer.lose(error, ours=error.cause == "closed")
+        waiting, self._waiting = self._waiting, deque()
+        for request in waiting:
+            request.server_ended(reason)
+        ready, self._ready = self._ready, []
+        for one in ready:
+            one.try_fail(error.again().named(self.opening.who))
+        if self._timer is not None:
+            self._timer.cancel()
+        return error
 
     def format_status(self) -> Any:
         """What reports show: no environment, no arguments of calls."""

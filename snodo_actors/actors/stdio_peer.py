@@ -36,7 +36,7 @@ from snodo_actors.machines.correlation import (
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.machines.input_requests import answerable
 from snodo_actors.machines.server_requests import Reply, ServerRequests, answers_server_requests
-from snodo_actors.ports.child import Child, Events, Exit
+from snodo_actors.ports.child import Broken, Child, Events, Exit
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.framing import Flood, Framer, Oversized
 from snodo_actors.wire.ids import next_id
@@ -46,6 +46,7 @@ from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Stdio, is_object
 from supervisors import Down, Future, Node, Ref
+from supervisors import Error as ErrorReason
 
 MAX_PENDING = 100_000
 """Requests that may wait for their answers on one connection."""
@@ -113,17 +114,7 @@ class Peer:
 
     def send(self, request: Request) -> None:
         """Send a request that was prepared, or refuse it."""
-        if self._child.unsent_bytes > MAX_UNSENT_BYTES:
-            request.refuse(
-                TransportError(
-                    -32000,
-                    "the server does not read its input, and too much waits for it",
-                    cause=("max_unsent_bytes", MAX_UNSENT_BYTES),
-                    delivery="never_sent",
-                )
-            )
-            return
-        refused = self._correlation.open(
+        refused = self._no_room() or self._correlation.open(
             request.id,
             request,
             Deadline(request.timeouts, self._node.now()),
@@ -131,7 +122,8 @@ class Peer:
         )
         if refused is not None:
             request.refuse(refused)
-        elif not self._child.write(request.line, request.id):
+        # While others are under way there will be more: they go out in one write.
+        elif not self._child.write(request.line, request.id, soon=len(self._correlation) > 1):
             # Why is not known yet; it is as soon as the end of the process is.
             self._never_sent.add(request.id)
 
@@ -169,14 +161,25 @@ class Peer:
                 self._reply(self._server_requests.raised(key, text))
 
     def _open_stream(self, message: OpenStream) -> None:
-        refused = self._correlation.open_stream(message.id, message.subscriber)
+        refused = self._no_room() or self._correlation.open_stream(message.id, message.subscriber)
         if refused is not None:
             message.subscriber.send(Lost(refused, ours=False))
         else:
             self._child.write(message.line, message.id)
 
+    def _no_room(self) -> Error | None:
+        if self._child.unsent_bytes <= MAX_UNSENT_BYTES:
+            return None
+        return TransportError(
+            -32000,
+            "the server does not read its input, and too much waits for it",
+            cause=("max_unsent_bytes", MAX_UNSENT_BYTES),
+            delivery="never_sent",
+        )
+
     def _cancelled(self, id: int, why: str) -> None:
-        if id not in self._never_sent and not self._child.withdraw(id):
+        sent = id not in self._never_sent and not self._child.withdraw(id)
+        if sent and self._no_room() is None:
             self.write(jsonrpc.cancelled(id, why))
         self._never_sent.discard(id)
 
@@ -248,8 +251,12 @@ class Peer:
         return handler is not None
 
     def _reply(self, reply: Reply | None) -> None:
-        if reply is not None:
-            self.write(reply.message)
+        if reply is None:
+            return
+        self.write(reply.message)
+        no_room = self._no_room()
+        if no_room is not None:  # it asks for ever, and does not read the answers
+            self.lose(no_room)
 
     # ---- time
 
@@ -269,16 +276,16 @@ class Peer:
 
     # ---- the end
 
-    def exited(self, end: Exit) -> None:
-        """Tell whoever waits that the process has ended."""
-        error = server_exited(end.status, self._child.last_words(), signal=end.signal)
+    def ended(self, how: Exit | Broken) -> None:
+        """Tell whoever waits why the process cannot be talked with any more."""
+        if isinstance(how, Broken):
+            self.lose(pipe_failed(how.reason))
+            return
+        status = how.status
+        error = server_exited(status, self._child.last_words(), signal=how.signal)
         if self.lost is None and telemetry.handlers:
-            telemetry.emit("port.exit", who=self.who, pid=self.pid, status=end.status, error=error)
+            telemetry.emit("port.exit", who=self.who, pid=self.pid, status=status, error=error)
         self.lose(error)
-
-    def broke(self, reason: Any) -> None:
-        """Tell whoever waits that the process cannot be talked with any more."""
-        self.lose(pipe_failed(reason))
 
     def lose(self, error: Error, *, ours: bool = False) -> None:
         """Refuse whoever waits, and whoever comes later, with *error*."""
@@ -290,8 +297,13 @@ class Peer:
             subscriber.send(Lost(error, ours=ours))
         unsent = self._unsent()
         for pending in waiting:
-            delivery: Delivery = "never_sent" if pending.id in unsent else "unknown"
-            pending.waiter.refuse(error, delivery)
+            waiter = pending.waiter
+            if pending.id not in unsent:
+                waiter.refuse(error, "unknown")
+            elif isinstance(waiter, Request) and not ours:
+                waiter.server_ended(ErrorReason(error))
+            else:
+                waiter.refuse(error, "never_sent")
         self._handlers.stop(self._server_requests.close())
 
     def _unsent(self) -> set[Hashable]:

@@ -11,6 +11,7 @@ from collections import deque
 from snodo_actors.actors.request import Request
 from snodo_actors.words.errors import TransportError
 from snodo_actors.words.failures import timed_out
+from supervisors import TimerHandle
 
 MAX_WAITING = 10_000
 """Requests that may wait for one name."""
@@ -19,28 +20,46 @@ _lock = threading.Lock()
 _waiting: dict[str, deque[Request]] = {}
 
 
-def wait_for(name: str, request: Request) -> None:
-    """Let *request* wait until a connection named *name* claims it."""
-    with _lock:
-        queue = _waiting.setdefault(name, deque())
-        full = len(queue) >= MAX_WAITING
-        if not full:
-            queue.append(request)
-    if full:
-        request.refuse(
-            TransportError(
-                -32000,
-                f"{MAX_WAITING} requests wait for {name!r} to come back already",
-                cause=("max_waiting", MAX_WAITING),
-                delivery="never_sent",
+class Wait:
+    """What a request by *name* does where there is no connection: it waits for the next one.
+
+    Again, if that one fails before it took the request; all in all as long as its timeout.
+    """
+
+    __slots__ = ("_name", "_timer")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._timer: TimerHandle | None = None
+
+    def __call__(self, request: Request) -> None:
+        """Let *request* wait until a connection of that name claims it."""
+        if request.done():
+            return
+        name, timeout = self._name, request.timeouts.timeout
+        if not _put_in(name, request):
+            request.refuse(
+                TransportError(
+                    -32000,
+                    f"{MAX_WAITING} requests wait for {name!r} to come back already",
+                    cause=("max_waiting", MAX_WAITING),
+                    delivery="never_sent",
+                )
             )
-        )
-        return
-    timeout = request.timeouts.timeout
-    if timeout is None:
-        return
-    timer = request.node.after(timeout, lambda: _give_up(name, request))
-    request.add_done_callback(lambda _request: timer.cancel())
+            return
+        if timeout is not None and self._timer is None:
+            self._timer = timer = request.node.after(timeout, self._give_up, request)
+            request.add_done_callback(lambda _request: timer.cancel())
+        found = request.node.names.get(name)
+        if found is not None and found.ref.is_alive():  # it came back while nobody looked
+            for other in claim(name):
+                other.port = found.ref
+                found.ref.send(other)
+
+    def _give_up(self, request: Request) -> None:
+        timeout = request.timeouts.timeout
+        if _take_out(self._name, request) and timeout is not None:
+            request.refuse(timed_out(timeout, delivery="never_sent"))
 
 
 def claim(name: str | None) -> list[Request]:
@@ -51,13 +70,21 @@ def claim(name: str | None) -> list[Request]:
         return [request for request in _waiting.pop(name, ()) if not request.done()]
 
 
-def _give_up(name: str, request: Request) -> None:
+def _put_in(name: str, request: Request) -> bool:
     with _lock:
-        queue = _waiting.get(name)
-        if queue is not None and request in queue:
-            queue.remove(request)
-            if not queue:
-                del _waiting[name]
-    timeout = request.timeouts.timeout
-    if timeout is not None:
-        request.refuse(timed_out(timeout, delivery="never_sent"))
+        queue = _waiting.setdefault(name, deque())
+        if len(queue) >= MAX_WAITING:
+            return False
+        queue.append(request)
+        return True
+
+
+def _take_out(name: str, request: Request) -> bool:
+    with _lock:
+        queue = _waiting.get(name, ())
+        if request not in queue:
+            return False
+        _waiting[name].remove(request)
+        if not queue:
+            del _waiting[name]
+        return True

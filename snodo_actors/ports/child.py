@@ -46,17 +46,21 @@ class Exit:
     """The signal that ended it, with its name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Why a process that lives on cannot be talked with any more: "epipe", "eof" or an OSError."""
+
+    reason: Any
+
+
 class Events(Protocol):
     """Who is told what happens to a child process."""
 
     def received(self, data: bytes) -> None:
         """It wrote *data*; `consumed` is to be called once that was dealt with."""
 
-    def exited(self, end: Exit) -> None:
-        """It ended, and all it had written was handed over."""
-
-    def broke(self, reason: Any) -> None:
-        """It cannot be talked with any more ("epipe", "eof", or an OSError), but lives on."""
+    def ended(self, how: Exit | Broken) -> None:
+        """All it had written was handed over, and there will be no more."""
 
 
 class Child:
@@ -114,12 +118,13 @@ class Child:
 
     # ---- bytes out
 
-    def write(self, data: bytes, key: Hashable = None) -> bool:
+    def write(self, data: bytes, key: Hashable = None, *, soon: bool = False) -> bool:
         """Send *data* to its stdin, now or when there is room; False if it takes no more.
 
-        If it takes no more without being told to stop, the reason comes as an event.
+        *soon*: in the next turn of the loop, together with what else there is then. If it takes no
+        more without being told to stop, the reason comes as an event.
         """
-        return self._input is not None and self._input.write(data, key)
+        return self._input is not None and self._input.write(data, key, soon=soon)
 
     @property
     def unsent_bytes(self) -> int:
@@ -165,7 +170,7 @@ class Child:
 
     def _broke(self, reason: Any) -> None:
         if self._exit is None and not self._discarding:
-            self._events.broke(reason)
+            self._events.ended(Broken(reason))
             self.stop()
 
     # ---- its end
@@ -199,7 +204,7 @@ class Child:
         if self._timer is not None:
             self._timer.cancel()
         self._carry_out(self._ladder.exited())
-        self._events.exited(self._exit)
+        self._events.ended(self._exit)
 
     def stop(self) -> Future[None]:
         """Bring it to its end: end of input, then SIGTERM, then SIGKILL, each after a grace.

@@ -87,7 +87,7 @@ class ThreadedWriter:
         self.unsent_bytes = 0
         threading.Thread(target=self._run, name=f"writes {pipe.fileno()}", daemon=True).start()
 
-    def write(self, data: bytes, key: Hashable = None) -> bool:
+    def write(self, data: bytes, key: Hashable = None, *, soon: bool = False) -> bool:
         """Write *data* now or when there is room; False if nothing can be written any more."""
         with self._change:
             if self._open:
