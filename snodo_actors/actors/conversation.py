@@ -22,6 +22,10 @@ from snodo_actors.words.types import JSONObject
 from supervisors import Future, Node
 
 
+MAX_PROGRESS = 10_000
+"""Signs of progress kept until the call is awaited; the oldest go first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Wait for some seconds."""
@@ -67,6 +71,8 @@ class Conversation(Future[Any]):
     def progress(self, function: Callable[[JSONObject], Any], params: JSONObject) -> None:
         """Let *function* be called with a progress notification, where the call is awaited."""
         if not self.done():
+            if len(self._work) >= MAX_PROGRESS:
+                self._work.popleft()  # progress too: none comes while a handler's answer is due
             self._work.append((UserCode(function, params), False))
             self._ring()
 

@@ -314,7 +314,6 @@ class Busy(Actor):
 HOWS = [
     ("kill", lambda ref, node: supervisors.exit(ref, "kill"), "killed"),
     ("exit", lambda ref, node: supervisors.exit(ref, "boom"), "boom"),
-    ("node", lambda ref, node: node.stop(timeout=PATIENCE), None),
 ]
 
 
@@ -331,8 +330,7 @@ def test_every_ask_ends_when_the_actor_does_also_the_one_being_handled(
         outcomes = [outcome(ask) for ask in asks]
 
     assert [type(found) for found in outcomes] == [ProcessDead] * 10
-    if reason:
-        assert {found.reason for found in outcomes} == {supervisors.as_reason(reason)}
+    assert {found.reason for found in outcomes} == {supervisors.as_reason(reason)}
 
 
 def test_every_ask_ends_when_the_actor_crashes(node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import subprocess
 import sys
@@ -235,56 +236,69 @@ def test_stop_hooks_run_when_the_node_stops(backend) -> None:
     assert sorted(log) == ["on_stop", "shutdown"]
 
 
-def test_a_node_stops_although_a_mailbox_is_full(backend) -> None:
+def test_everything_that_waits_ends_when_the_node_stops(backend) -> None:
+    """Also behind handlers that wait for ever, and at a mailbox that is full."""
+
+    class BusyServer(Server):
+        async def handle_call(self, request, caller):
+            request.set()
+            await anyio.sleep_forever()
+
     class Full(Busy):
         mailbox_bound = Bound(1, "reject")
 
-    begun = threading.Event()
-    with Node(backend=backend, kill_grace=0.05) as node:
-        ref = Full.start(begun)
-        ref.tell("holds it")
-        assert begun.wait(PATIENCE)
-        ref.tell("fills it")
-        other = Echo.start()
-    assert not node.running
-
-    assert (is_alive(ref), is_alive(other)) == (False, False)
-
-
-@pytest.mark.parametrize("how", ["ask", "call", "get_state", "stop", "when_down"])
-def test_everything_that_waits_ends_when_the_node_stops(backend, how) -> None:
-    waits: list[Future[object]] = []
-    with Node(backend=backend, kill_grace=0.05):
+    def begin(use):
         begun = threading.Event()
-
-        class BusyServer(Server):
-            async def handle_call(self, request, caller):
-                begun.set()
-                await anyio.sleep_forever()
-
-        if how == "ask":
-            ref = Busy.start(begun)
-            waits += [ref.ask(n, block=False) for n in range(3)]
-        else:
-            ref = BusyServer.start_unlinked().get(timeout=PATIENCE)
-            waits.append(ref.call("x", timeout=None))
+        asked = use(begun)
         assert begun.wait(PATIENCE)
-        match how:
-            case "call":
-                waits += [ref.call(n, timeout=None) for n in range(3)]
-            case "get_state":
-                waits += [supervisors.get_state(ref, timeout=None), supervisors.suspend(ref, None)]
-            case "stop":
-                waits += [supervisors.stop(ref), ref.stop(block=False)]
-            case "when_down":
-                waits += [when_down(ref)]
-    for wait in waits:
-        try:
+        return asked
+
+    with Node(backend=backend, kill_grace=0.05):
+        servers = [Server.start_unlinked, *[BusyServer.start_unlinked] * 3]
+        idle, called, looked, stopped = [start().get(timeout=PATIENCE) for start in servers]
+        full_begun = threading.Event()
+        asked, full = Busy.start(threading.Event()), Full.start(full_begun)
+        full.tell("holds it")
+        assert full_begun.wait(PATIENCE)
+        full.tell("fills it")
+        waits = {
+            "called": begin(lambda event: called.call(event, timeout=None)),
+            "called behind": called.call(1, timeout=None),
+            "looked": begin(lambda event: looked.call(event, timeout=None)),
+            "get_state": supervisors.get_state(looked, timeout=None),
+            "suspend": supervisors.suspend(looked, timeout=None),
+            "stopped": begin(lambda event: stopped.call(event, timeout=None)),
+            "stop": supervisors.stop(stopped),
+            "pykka stop": stopped.stop(block=False),
+            "ask": asked.ask("x", block=False),
+            "ask behind": asked.ask("y", block=False),
+            "full": full.ask("one too many", block=False),
+            "when_down": when_down(called),
+            "idle": when_down(idle),
+            "receive": inside_receive(),
+        }
+    left = []
+    for name, wait in waits.items():
+        with contextlib.suppress(Exception):
             wait.get(timeout=2.0)
-        except pykka.Timeout:
-            pytest.fail(f"{how}: {wait} waits for ever")
-        except Exception:
-            continue
+        if not wait.done():
+            left.append(name)
+
+    assert left == []
+    assert not any(map(is_alive, (idle, called, looked, stopped, asked, full)))
+
+
+def inside_receive():
+    """The wait of a spawned function that nobody ever sends anything."""
+    made: Future[list[Future[object]]] = Future()
+
+    async def body():
+        wait = receive("never".__eq__)
+        made.set([wait])
+        await wait
+
+    spawn(body)
+    return made.get(timeout=PATIENCE)[0]
 
 
 def test_an_end_during_the_stop_of_a_node_is_told_within_it(backend) -> None:
