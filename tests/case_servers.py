@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import importlib.util
 import inspect
 import json
 import os
@@ -22,7 +23,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pykka
@@ -45,9 +46,9 @@ MODERN = "2026-07-28"
 class Place:
     """In the loop of a node, on asyncio or trio."""
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, *, uvloop: bool = False) -> None:
         self.backend = backend
-        self.options = {"use_uvloop": False} if backend == "asyncio" else {}
+        self.options = {"use_uvloop": uvloop} if backend == "asyncio" else {}
 
     def run(self, test: Callable[[], Awaitable[None]]) -> None:
         """Run a test here."""
@@ -125,11 +126,15 @@ class Place:
 class Beside(Place):
     """In a loop of the program's own; the node has its thread."""
 
+    def __init__(self, backend: str, node: Literal["asyncio", "trio"]) -> None:
+        super().__init__(backend)
+        self.node = node
+
     def run(self, test: Callable[[], Awaitable[None]]) -> None:
         async def main() -> None:
             await test()
 
-        with Node(backend="trio" if self.backend == "asyncio" else "asyncio"):
+        with Node(backend=self.node):
             anyio.run(main, backend=self.backend, backend_options=self.options)
 
 
@@ -178,9 +183,13 @@ PLACES: dict[str, Callable[[], Place]] = {
     "trio": lambda: Place("trio"),
     "thread": lambda: Thread("asyncio"),
     "thread-trio": lambda: Thread("trio"),
-    "beside": lambda: Beside("asyncio"),
-    "beside-trio": lambda: Beside("trio"),
+    "beside": lambda: Beside("asyncio", "trio"),
+    "beside-trio": lambda: Beside("trio", "asyncio"),
+    "default": lambda: Beside("asyncio", "asyncio"),
 }
+if importlib.util.find_spec("uvloop"):
+    PLACES["uvloop"] = lambda: Place("asyncio", uvloop=True)
+
 FOUR = ("asyncio", "trio", "thread", "thread-trio")
 
 

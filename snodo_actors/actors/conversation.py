@@ -21,7 +21,6 @@ from snodo_actors.words.errors import Error
 from snodo_actors.words.types import JSONObject
 from supervisors import Future, Node
 
-
 MAX_PROGRESS = 10_000
 """Signs of progress kept until the call is awaited; the oldest go first."""
 

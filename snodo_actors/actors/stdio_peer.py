@@ -15,6 +15,7 @@ from snodo_actors.actors.handlers import Handlers, Raised, Returned
 from snodo_actors.actors.request import Cancel, Request
 from snodo_actors.actors.streams import (
     Answered,
+    Batch,
     Cancelled,
     CancelStream,
     Lost,
@@ -88,6 +89,7 @@ class Peer:
         self._framer = Framer(stdio.max_line_bytes)
         self._correlation: Correlation[Request | Step, Ref] = Correlation(MAX_PENDING)
         self._never_sent: set[Hashable] = set()
+        self._batches: dict[Ref, list[Notified]] = {}
         self._server_requests = ServerRequests(
             answerable(client.input_handlers, client.capabilities), stdio.max_server_requests
         )
@@ -201,6 +203,8 @@ class Peer:
                 if is_object(message):
                     deed = correlation.dispatch(message, now)
                     if type(deed) is Pending:
+                        if self._batches:
+                            self._hand_over()  # events before an answer are there before it
                         deed.waiter.answered(message)
                     elif deed is not None:
                         self._carry_out(deed, message)
@@ -212,16 +216,25 @@ class Peer:
                 self.lose(line_too_long(self._max_line_bytes))
             if self.lost is not None:
                 return  # what else there is nobody waits for
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        batches, self._batches = self._batches, {}
+        for subscriber, notified in batches.items():
+            subscriber.send(Batch(notified))
 
     def _carry_out(self, deed: Deed[Request | Step, Ref], message: JSONObject) -> None:
         match deed:
             case Progressed(waiter, params):
                 waiter.progressed(params)
             case StreamNotified(subscriber, method, params):
-                subscriber.send(Notified(subscription_id(params), method, params))
+                notified = Notified(subscription_id(params), method, params)
+                self._batches.setdefault(subscriber, []).append(notified)
             case StreamAnswered(subscriber):
+                self._hand_over()
                 subscriber.send(Answered(message["id"], message))
             case StreamCancelled(subscriber):
+                self._hand_over()
                 subscriber.send(Cancelled(message["params"]["requestId"]))
             case ServerAsked(request):
                 self._asked(request)
@@ -292,6 +305,7 @@ class Peer:
         if self.lost is not None:
             return
         self.lost = error
+        self._hand_over()
         waiting, streams = self._correlation.close_all(error)
         for subscriber in streams:
             subscriber.send(Lost(error, ours=ours))

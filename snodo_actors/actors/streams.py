@@ -56,6 +56,13 @@ class Notified:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Several came at once: one message, so that no mailbox grows faster than it is emptied."""
+
+    notified: list[Notified]
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """The response that ends the stream came."""
 

@@ -16,6 +16,7 @@ from snodo_actors.actors import telemetry
 from snodo_actors.actors.request import Profile, Ready, ended_because
 from snodo_actors.actors.streams import (
     Answered,
+    Batch,
     Cancelled,
     CancelStream,
     Close,
@@ -124,8 +125,10 @@ class SubscriptionActor(GenServer):
                 deeds = self._stream.demanded(count)
             case Close():
                 deeds = self._stream.closed()
-            case Notified(id, method, params) if id == self._id:
-                deeds = self._stream.notified(method, params)
+            case Notified():
+                deeds = self._notified(message)
+            case Batch(notified):
+                deeds = [deed for one in notified for deed in self._notified(one)]
             case Answered(id, response) if id == self._id:
                 deeds = self._stream.answered(jsonrpc.read_response(response), response)
             case Cancelled(id) if id == self._id:
@@ -150,6 +153,9 @@ class SubscriptionActor(GenServer):
             case _:
                 return None
         return self._carry_out(deeds)
+
+    def _notified(self, one: Notified) -> list[stream.Deed]:
+        return self._stream.notified(one.method, one.params) if one.id == self._id else []
 
     def terminate(self, reason: ExitReason) -> None:
         """Tell whoever still waits for the stream."""

@@ -121,6 +121,27 @@ def leave_one_far_behind_and_exit(message):
 
 
 @tool
+def leave_a_writer_far_behind_and_exit(message):
+    """What it leaves goes on to write into our pipes, and is not ours to end."""
+    code = (
+        "import os, time\nend = time.monotonic() + 20\n"
+        "while time.monotonic() < end:\n"
+        "    os.write(1, b'still here ' * 400 + b'\\n'); os.write(2, b'and here\\n')\n"
+        "    time.sleep(0.001)"
+    )
+    subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    time.sleep(0.2)
+    os._exit(4)
+
+
+@tool
+def exit_soon(message):
+    """Reads nothing more, and is gone after a while."""
+    time.sleep(0.4)
+    os._exit(6)
+
+
+@tool
 def leave_one_behind(message):
     leave_behind(session=False)
     obey(message)

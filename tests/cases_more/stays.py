@@ -1,7 +1,10 @@
 """Servers that do not go, or are half gone. CASE_MODE says how, from the start.
 
-Words of the mode: deaf (ignores the end of input), stubborn (ignores SIGTERM too), family (has a
-child that is stubborn as well), parting (says what it does at the end).
+deaf       ignores the end of input
+stubborn   ignores SIGTERM too
+family     has a child that is stubborn
+flushing   writes much before it leaves
+parting    waits for SIGTERM and says what it does then, which may be flushing or slow
 """
 
 from __future__ import annotations
@@ -37,6 +40,13 @@ def ignored(name):
     return handler
 
 
+def flush():
+    """Much more than the pipe holds: whoever ends us has to go on reading."""
+    for number in range(2000):
+        send(note(data="z" * 2000, n=number))
+    os.write(2, b"goodbye " * 100_000)
+
+
 if "stubborn" in MODE:
     for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(one, ignored(one.name.lower()))
@@ -44,6 +54,10 @@ elif "parting" in MODE:
 
     def part(*_):
         fact("sigterm")
+        if "slowly" in MODE:
+            time.sleep(0.5)
+        if "flushing" in MODE:
+            flush()
         fact("parted")
         os._exit(0)
 
@@ -165,7 +179,10 @@ for message in messages():
     if message.get("method") == "initialize" and "spamming" in MODE:
         later(0, TOOLS["flood"], message)
 
-if SLOWLY:
+if MODE == "flushing":
+    flush()
+    fact("left_by_itself")
+elif SLOWLY:
     time.sleep(SLOWLY)
     fact("left_by_itself")
 elif "deaf" in MODE or "stubborn" in MODE or "parting" in MODE:

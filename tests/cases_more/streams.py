@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from kit import error, fact, note, obey, result, send, serve
+from kit import arguments, encode, error, fact, note, obey, raw, result, send, serve, tool
 
 MODE = os.environ.get("CASE_STREAM", "")
 KEY = "io.modelcontextprotocol/subscriptionId"
@@ -57,6 +57,15 @@ def run(message):
             os._exit(3)
         stop.wait(0.05)
     fact("listen_closed", of=id)
+
+
+@tool
+def flood(message):
+    """`n` events of the stream `id`, as fast as they go, then the answer."""
+    wanted = arguments(message)
+    lines = [encode(event(wanted["id"], number)) for number in range(wanted["n"])]
+    raw(b"".join(line + b"\n" for line in lines))
+    obey(message)
 
 
 def other(message):

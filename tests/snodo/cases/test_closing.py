@@ -95,6 +95,24 @@ async def test_a_server_may_part_at_sigterm(at, stays):
     assert kinds(stays) == ["stdin_eof", "sigterm", "parted"]
 
 
+@across
+async def test_a_server_that_has_much_to_say_before_it_leaves_gets_no_signal(at, stays):
+    """It is read to the end, else it would be stuck in its last write."""
+    client = await at.get(stays.connect(env={"CASE_MODE": "flushing"}))
+    with took(below=2.5):
+        await at.get(client.close())
+    assert kinds(stays) == ["stdin_eof", "left_by_itself"]
+
+
+@pytest.mark.parametrize("mode", ["slowly parting", "parting flushing"])
+@across
+async def test_a_server_may_take_a_moment_to_part(at, stays, mode):
+    client = await at.get(stays.connect(env={"CASE_MODE": mode}))
+    with took(below=6):
+        await at.get(client.close())
+    assert kinds(stays) == ["stdin_eof", "sigterm", "parted"]
+
+
 @pytest.mark.parametrize("mode", ["deaf", "stubborn", "stubborn family", "deaf family", "family"])
 @across
 async def test_nothing_of_a_server_outlives_close(at, stays, mode):

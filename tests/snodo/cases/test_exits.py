@@ -226,6 +226,34 @@ async def test_what_it_leaves_elsewhere_holds_nothing_up(at, exits):
 
 
 @across
+async def test_what_it_leaves_may_go_on_writing(at, exits):
+    client = await at.get(exits.connect(timeout=LONG))
+    try:
+        call = client.call_tool("leave_a_writer_far_behind_and_exit")
+        with took(below=AT_ONCE + 1.5):
+            lost(await at.error(call), ("exit_status", 4))
+        with took(below=AT_ONCE):
+            lost(await at.error(client.call_tool("echo")), ("exit_status", 4))
+            await at.get(client.close())
+    finally:
+        exits.kill_all()
+
+
+@across
+async def test_an_exit_in_the_middle_of_a_big_call(at, exits):
+    """The pipe is full with the half of it, and more waits behind."""
+    client = await at.get(exits.connect(timeout=LONG))
+    calls = [client.call_tool("exit_soon")]
+    calls += [client.call_tool("echo", {"pad": "x" * 2_000_000}) for _ in range(5)]
+    with took(below=3):
+        outcomes = await at.all(*calls)
+    for outcome in outcomes:
+        lost(outcome, ("exit_status", 6))
+    assert {outcome.delivery for outcome in outcomes} == {"unknown", "never_sent"}
+    await is_over(at, client, exits, ("exit_status", 6))
+
+
+@across
 async def test_a_server_that_forks_away_has_ended(at, exits):
     client = await at.get(exits.connect(timeout=LONG))
     with took(below=AT_ONCE + 1):

@@ -196,6 +196,28 @@ async def test_an_endless_line_that_drips_ends_the_connection_too(at, limits):
     await at.get(client.close())
 
 
+@pytest.mark.parametrize("limit", [1, 10, 40, 100])
+@across
+async def test_a_limit_below_any_answer_fails_the_connect(at, limits, limit):
+    with took(below=4):
+        outcome = await at.outcome(limits.connect(max_line_bytes=limit, timeout=2.0))
+    assert isinstance(outcome, Exception), outcome
+    assert outcome.code in (-32000, -32001)
+    await at.until(lambda: not limits.processes(), within=5)
+
+
+@across
+async def test_a_long_answer_to_the_probe_is_no_modern_answer(at, server_of):
+    server, pad = server_of("negotiation"), "x" * 5000
+    probe = 'result {"supportedVersions": ["2026-07-28"], "pad": "%s"}' % pad  # noqa: UP031
+    with took(below=4):
+        client = await at.get(
+            server.connect(protocol=None, max_line_bytes=1000, env={"CASE_PROBE": probe})
+        )
+    assert client.protocol == "2025-11-25"
+    await at.get(client.close())
+
+
 FLOOD = """
 import json, sys, time
 from case_servers import Memory, Server, LEGACY

@@ -305,6 +305,33 @@ async def test_what_comes_beside_the_answer_changes_nothing(at, server, init):
     assert len(server.received("notifications/initialized")) == 1
 
 
+@pytest.mark.parametrize("probe", [None, "exit 1"])
+@across
+async def test_what_initialize_says(at, server, probe):
+    """Nothing of the modern version is in it, and nothing comes before the notification."""
+    info = {"name": "me", "version": "1"}
+    client = await at.get(
+        server.connect(
+            protocol=["2025-11-25", "2026-07-28"] if probe else LEGACY,
+            client_info=info,
+            env={"CASE_PROBE": probe or ""},
+        )
+    )
+    calls = [client.call_tool("echo", {"n": n}) for n in range(3)]
+    await at.all(*calls)
+    await at.get(client.close())
+
+    [asked] = server.received("initialize")
+    assert asked["params"] == {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": info,
+    }
+    *_, first, second, third, fourth, fifth = [fact["method"] for fact in server.received()]
+    assert (first, second) == ("initialize", "notifications/initialized")
+    assert (third, fourth, fifth) == ("tools/call",) * 3
+
+
 @across
 async def test_an_answer_that_takes_its_time_is_waited_for(at, server):
     client = await at.get(server.connect(env={"CASE_INIT": "late 1"}))

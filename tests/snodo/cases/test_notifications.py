@@ -137,3 +137,35 @@ async def test_progress_nobody_takes_does_not_hold_up_the_answers(at, timings):
     assert text_of(await at.get(call)) == "done"
     assert len(seen) == 2000
     await at.get(client.close())
+
+
+PROGRESS = """
+import json, sys
+from case_servers import Memory, Server
+from pathlib import Path
+import supervisors
+
+script, log, backend = sys.argv[1:4]
+with supervisors.Node(backend=backend):
+    client = Server(Path(script), Path(log)).connect(timeout=60.0).get()
+    memory, seen = Memory(), []
+    call = client.call_tool("burst", {"n": 400_000}, progress=lambda p: seen.append(p["progress"]))
+    for n in range(400):
+        client.call_tool("echo", {"n": n}).get()
+    while not call._state:
+        client.call_tool("echo").get()
+    peak = memory.peak()
+    text = call.get()["content"][0]["text"]
+    client.close().get()
+print(json.dumps({"peak": peak, "text": text, "seen": len(seen), "last": seen[-1]}))
+"""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_progress_nobody_takes_is_kept_within_a_limit(timings, backend):
+    """400,000 signs of progress for a call that nobody awaits yet; the newest ones count."""
+    ran = program(PROGRESS, timings.script, timings.log, backend)
+
+    assert ran["text"] == "done"
+    assert ran["last"] == 399_999
+    assert ran["peak"] < 60, ran

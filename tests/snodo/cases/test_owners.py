@@ -143,6 +143,54 @@ async def test_an_actor_of_pykkas(at, stays, end):
         await ended(at, stays)
 
 
+class Tidy(GenServer):
+    """Closes its connection itself, as the last thing it does or in the middle of its work."""
+
+    trap_exit = True
+
+    async def init(self, server):
+        self.client = await server.connect(timeout=30.0)
+
+    async def handle_call(self, request, caller):
+        return await self.client.close() if request == "close" else self.client
+
+    async def terminate(self, reason):
+        await self.client.close()
+
+
+@pytest.mark.parametrize("when", ["at its end", "before"])
+@everywhere
+async def test_an_actor_may_close_its_connection_itself(at, stays, when):
+    ref = await at.get(Tidy.start_unlinked(stays))
+    client = await at.get(ref.call("client", None))
+    waiting = client.call_tool("hold")
+    await at.until(lambda: stays.facts("recv", tool="hold"))
+    with took(below=3):
+        if when == "before":
+            assert await at.get(ref.call("close", None)) is None
+            lost(await at.error(waiting), "closed")
+        await at.get(supervisors.stop(ref))
+    await ended(at, stays, waiting)
+
+
+@everywhere
+async def test_who_is_killed_while_it_waits_takes_its_call_back(at, server_of):
+    """It owns nothing; the server is told, and the connection goes on."""
+    server = server_of("timings")
+    client = await at.get(server.connect(timeout=30.0))
+
+    async def use():
+        await client.call_tool("steps")
+
+    ref = spawn(use)
+    await at.until(lambda: server.facts("recv", tool="steps"))
+    supervisors.exit(ref, "kill")
+    await at.until(lambda: server.facts("stopped"))
+    await echoes(at, client)
+    await at.get(client.close())
+    assert len(server.received("notifications/cancelled")) == 1
+
+
 # ---- bare processes, tasks and threads
 
 
@@ -302,6 +350,23 @@ async def test_fifty_owners_at_the_same_time(at, server_of):
         await echoes(at, survivor)
     await at.until(lambda: not any(thread.is_alive() for thread in threads))
     await at.get(survivor.close())
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_the_end_of_a_loop_is_the_end_of_its_main_task(stays, backend):
+    """The node lives on beside it; the connection belonged to the task."""
+    with supervisors.Node(backend=backend):
+        for main_backend in ("asyncio", "trio"):
+            for end in ("returns", "raises"):
+
+                async def main(end=end):
+                    await (await stays.connect()).call_tool("echo")
+                    if end == "raises":
+                        raise LookupError("the program broke")
+
+                with contextlib.suppress(LookupError):
+                    anyio.run(main, backend=main_backend)
+                gone(stays, within=SOON)
 
 
 # ---- who else may own it

@@ -94,14 +94,6 @@ async def test_fifty_who_wait_here_are_all_told(at, silent):
 
 
 @everywhere
-async def test_what_was_not_sent_yet_says_so(at, server_of):
-    """Calls made while the version is being settled are answered by the close, too."""
-    server = server_of("negotiation")
-    connecting = server.connect(env={"CASE_INIT": "silent"}, timeout=0.6)
-    assert (await at.error(connecting)).code == -32001
-
-
-@everywhere
 async def test_closing_twice_and_at_the_same_time(at, silent):
     client = await at.get(silent.connect())
     with took(below=2):
@@ -328,6 +320,24 @@ async def test_a_handle_outlives_its_node(at, silent):
         lost(await at.error(client.call_tool("echo")))
         assert await at.get(client.close()) is None
     assert not silent.processes()
+
+
+@everywhere
+async def test_fifty_connections_at_a_time(at, stays):
+    """No thread for each, and their ends do not wait for one another."""
+    threads = threading.active_count()
+    with took(below=40):
+        connecting = [stays.connect(timeout=60.0) for _ in range(50)]
+        clients = [await at.get(future) for future in connecting]
+    for client in clients:
+        await echoes(at, client)
+    assert threading.active_count() <= threads + 5
+    calls = [client.call_tool("hold") for client in clients]
+    with took(below=8):
+        await at.all(*[client.close() for client in clients])
+        for error in await at.all(*calls):
+            lost(error, "closed")
+    assert not stays.processes()
 
 
 # ---- nothing accumulates

@@ -9,6 +9,7 @@ import pytest
 from case_servers import PLACES, across, echoes, everywhere, lost, text_of, timed_out, took
 
 import snodo_actors as snodo
+import supervisors
 
 
 @pytest.fixture
@@ -108,6 +109,28 @@ async def test_progress_carries_a_call_over_its_timeout(at, capped):
 
 
 # ---- more of the kind
+
+
+@across
+async def test_the_total_needs_no_progress_function(at, timings):
+    client = await at.get(timings.connect())
+    with took(below=1.0, least=0.28):
+        call = client.call_tool(
+            "hold", reset_timeout_on_progress=True, timeout=2.0, max_total_timeout=0.3
+        )
+        total_over(await at.error(call), 300)
+    await at.get(client.close())
+
+
+@across
+async def test_progress_may_go_to_a_mailbox(at, timings):
+    client = await at.get(timings.connect())
+    await at.get(client.call_tool("burst", {"n": 3}, progress=supervisors.self_()))
+    said = [m for m in supervisors.mailbox() if isinstance(m, tuple) and m[0] == "snodo_progress"]
+    assert [params["progress"] for _, params in said] == [0, 1, 2]
+    for _ in said:
+        await at.get(supervisors.receive(lambda m: m[0] == "snodo_progress"))
+    await at.get(client.close())
 
 
 @across

@@ -163,7 +163,7 @@ async def test_asking_a_port_that_closes_how_it_is(at, stays):
     client = await at.get(stays.connect(env={"CASE_MODE": "deaf"}))
     closing = client.close()
     await at.until(lambda: stays.facts("stdin_eof"))
-    with took(below=1.5), pytest.raises(supervisors.CallExit):
+    with took(below=1.5), pytest.raises(supervisors.SupervisorsError):
         await at.get(supervisors.get_state(port_of(client)))
     await at.get(closing)
 
@@ -207,8 +207,9 @@ async def test_exits_and_restarts_are_told(at, exits):
 
 
 @across
-async def test_nobody_is_told_of_a_server_that_was_closed_or_replaced(at, server_of):
-    server = server_of("B-020")  # knows no discovery: it is started a second time
+async def test_only_what_ended_by_itself_is_told(at, server_of):
+    """The first process dies of the probe; the second is closed."""
+    server = server_of("B-018")
     events = []
     detach = telemetry.attach(lambda event, what: events.append(event))
     try:
@@ -217,7 +218,7 @@ async def test_nobody_is_told_of_a_server_that_was_closed_or_replaced(at, server
         await at.get(client.close())
     finally:
         detach()
-    assert not [event for event in events if event.startswith("port.")]
+    assert [event for event in events if event.startswith("port.")] == ["port.exit"]
 
 
 def test_the_owner_is_named(node, stays):
