@@ -13,11 +13,11 @@ from actor_cases.measure import run_on
 LOOPS = ("asyncio", "uvloop")
 SIZES = (1, 1_000, 10_000)
 
-_TELL = {"full": 200_000, "quick": 50_000}
-_ASK = {"full": 20_000, "quick": 5_000}
-_PYKKA_ASK = {"full": 5_000, "quick": 2_000}
-_SPAWN = {"full": 5_000, "quick": 2_000}
-_THREADS = {"full": 1_000, "quick": 300}
+_TELL = {"full": 100_000, "quick": 20_000}
+_ASK = {"full": 10_000, "quick": 2_000}
+_PYKKA_ASK = {"full": 3_000, "quick": 1_000}
+_SPAWN = {"full": 3_000, "quick": 1_000}
+_THREADS = {"full": 1_000, "quick": 1_000}
 _KILL = {"full": 500, "quick": 100}
 _CHURN = {"full": 100_000, "quick": 20_000}
 

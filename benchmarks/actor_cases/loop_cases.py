@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import Any
 
-from actor_cases.measure import Heap, Watch, run_on
+from actor_cases.measure import Heap, loop_rate, rate, run_on
 from supervisors import Actor, ActorRef, Caller, DynamicSupervisor, GenServer, Node, when_down
 from supervisors import spawn as spawn_function
 
@@ -29,102 +29,130 @@ class Server(GenServer):
 
 async def tell(n: int) -> dict[str, float]:
     async with Node():
-        actor = Echo.start()
-        with Watch() as flood:
+        actor, many = Echo.start(), [Echo.start() for _ in range(1_000)]
+
+        async def flood() -> None:
             for i in range(n):
                 actor.tell(i)
             await actor.ask(0, block=False)
-        with Watch() as bursts:
+
+        async def bursts() -> None:
             for _ in range(n // 100):
                 for i in range(100):
                     actor.tell(i)
                 await asyncio.sleep(0)
             await actor.ask(0, block=False)
-        many = [Echo.start() for _ in range(1_000)]
-        await many[-1].ask(0, block=False)
-        with Watch() as spread:
+
+        async def spread() -> None:
             for i in range(n // 1_000):
                 for each in many:
                     each.tell(i)
                 await asyncio.sleep(0)
             await many[-1].ask(0, block=False)
-    return {"tell": flood.rate(n), "tell_bursts": bursts.rate(n), "tell_spread": spread.rate(n)}
+
+        return {
+            "tell": await loop_rate(n, flood),
+            "tell_bursts": await loop_rate(n, bursts),
+            "tell_spread": await loop_rate(n, spread),
+        }
 
 
 async def ask(n: int) -> dict[str, float]:
     async with Node():
-        actor = Echo.start()
-        with Watch() as plain:
+        actor, server = Echo.start(), await Server.start_link()
+
+        async def plain() -> None:
             for i in range(n):
                 await actor.ask(i, block=False)
-        with Watch() as scoped:
+
+        async def scoped() -> None:
             for i in range(n):
                 async with asyncio.timeout(5.0):
                     await actor.ask(i, block=False)
-        server = await Server.start_link()
-        with Watch() as timed:
+
+        async def timed() -> None:
             for i in range(n):
                 await server.call(i, 5.0)
-        with Watch() as forever:
+
+        async def forever() -> None:
             for i in range(n):
                 await server.call(i, None)
-    return {
-        "ask": plain.rate(n),
-        "ask_scope": scoped.rate(n),
-        "call": timed.rate(n),
-        "call_forever": forever.rate(n),
-    }
+
+        return {
+            "ask": await loop_rate(n, plain),
+            "ask_scope": await loop_rate(n, scoped),
+            "call": await loop_rate(n, timed),
+            "call_forever": await loop_rate(n, forever),
+        }
 
 
 def thread(n: int, loop: str) -> dict[str, float]:
-    started: list[ActorRef[Any]] = []
-    up, over = threading.Event(), threading.Event()
+    asks = n // 20
+    with ServingThread(loop) as actor:
 
-    async def serve() -> dict[str, float]:
+        def tell_all() -> None:
+            for i in range(n):
+                actor.tell(i)
+            actor.ask(0)
+
+        def ask_all() -> None:
+            for i in range(asks):
+                actor.ask(i)
+
+        return {"thread_tell": rate(n, tell_all), "thread_ask": rate(asks, ask_all)}
+
+
+class ServingThread:
+    """A loop that runs in a thread of its own, with a node and one actor."""
+
+    def __init__(self, loop: str) -> None:
+        self._started: list[ActorRef[Any]] = []
+        self._up, self._over = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=lambda: run_on(loop, self._serve()))
+
+    def __enter__(self) -> ActorRef[Any]:
+        self._thread.start()
+        self._up.wait()
+        return self._started[0]
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    async def _serve(self) -> dict[str, float]:
         async with Node():
-            started.append(Echo.start())
-            up.set()
-            await asyncio.to_thread(over.wait)
+            self._started.append(Echo.start())
+            self._up.set()
+            await asyncio.to_thread(self._over.wait)
         return {}
-
-    server = threading.Thread(target=run_on, args=(loop, serve()))
-    server.start()
-    up.wait()
-    actor = started[0]
-    with Watch() as tells:
-        for i in range(n):
-            actor.tell(i)
-        actor.ask(0)
-    asks_n = n // 10
-    with Watch() as asks:
-        for i in range(asks_n):
-            actor.ask(i)
-    over.set()
-    server.join()
-    return {"thread_tell": tells.rate(n), "thread_ask": asks.rate(asks_n)}
 
 
 async def spawn(n: int) -> dict[str, float]:
     async with Node():
-        with Watch() as starts:
+        supervisor = await DynamicSupervisor.start_link(template=Server.child_spec())
+
+        async def start() -> None:
             actors = [Echo.start() for _ in range(n)]
             await actors[-1].ask(0, block=False)
-        with Watch() as links:
-            kept = [await Server.start_link() for _ in range(n)]
-        with Watch() as functions:
+
+        async def start_link() -> None:
+            for _ in range(n):
+                await Server.start_link()
+
+        async def spawn_functions() -> None:
             last = [spawn_function(int) for _ in range(n)][-1]
             await when_down(last)
-        supervisor = await DynamicSupervisor.start_link(template=Server.child_spec())
-        with Watch() as children:
+
+        async def start_children() -> None:
             for _ in range(n):
                 await supervisor.start_child()
-        del kept
-    return {
-        "spawn": starts.rate(n),
-        "start_link": links.rate(n),
-        "spawn_function": functions.rate(n),
-        "start_child": children.rate(n),
-    }
+
+        return {
+            "start_link": await loop_rate(n, start_link),
+            "spawn_function": await loop_rate(n, spawn_functions),
+            "start_child": await loop_rate(n, start_children),
+            "spawn": await loop_rate(n, start),
+        }
 
 
 async def memory(n: int, *, traced: bool) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pykka
 
-from actor_cases.measure import Heap, Watch
+from actor_cases.measure import Heap, rate
 
 
 class Echo(pykka.ThreadingActor):
@@ -22,37 +22,41 @@ class Echo(pykka.ThreadingActor):
 
 def tell(n: int) -> dict[str, float]:
     actor = Echo.start()
-    with Watch() as watch:
+
+    def tell_all() -> None:
         for i in range(n):
             actor.tell(i)
         actor.ask(0)
-    actor.stop()
-    return {"tell": watch.rate(n), "thread_tell": watch.rate(n)}
+
+    tell_rate = rate(n, tell_all)
+    return {"tell": tell_rate, "thread_tell": tell_rate}
 
 
 def ask(n: int) -> dict[str, float]:
     actor = Echo.start()
-    with Watch() as plain:
+
+    def plain() -> None:
         for i in range(n):
             actor.ask(i)
-    with Watch() as timed:
+
+    def timed() -> None:
         for i in range(n):
             actor.ask(i, timeout=5.0)
-    actor.stop()
-    rate, timed_rate = plain.rate(n), timed.rate(n)
+
+    ask_rate, timed_rate = rate(n, plain), rate(n, timed)
     return {
-        "ask": rate,
+        "ask": ask_rate,
         "ask_scope": timed_rate,
         "call": timed_rate,
-        "call_forever": rate,
-        "thread_ask": rate,
+        "call_forever": ask_rate,
+        "thread_ask": ask_rate,
     }
 
 
 def spawn(n: int) -> dict[str, float]:
-    left = n
-    all_up = threading.Event()
     lock = threading.Lock()
+    left = 0
+    all_up = threading.Event()
 
     class Counted(Echo):
         def on_start(self) -> None:
@@ -62,11 +66,15 @@ def spawn(n: int) -> dict[str, float]:
                 if not left:
                     all_up.set()
 
-    with Watch() as watch:
+    def start_all() -> None:
+        nonlocal left
+        left = n
+        all_up.clear()
         for _ in range(n):
             Counted.start()
         all_up.wait()
-    return {"spawn": watch.rate(n)}
+
+    return {"spawn": rate(n, start_all)}
 
 
 def memory(n: int, *, traced: bool) -> dict[str, float]:

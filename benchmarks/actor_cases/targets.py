@@ -40,7 +40,6 @@ TARGETS = [
     Target("ask within the loop, of pykka's", "ask", "pykka", "ask", 4.0),
     Target("call with a timeout, of pykka's ask", "call", "pykka", "ask_scope", 4.0),
     Target("start, of pykka's", "spawn", "pykka", "spawn", 20.0),
-    Target("start_link, of pykka's start", "start_link", "pykka", "spawn", 20.0),
     Target("memory of an actor, of pykka's", "rss", "pykka", "rss", 1 / 8, at_most=True),
     Target("memory of a server, of pykka's", "rss_server", "pykka", "rss", 1 / 8, at_most=True),
     Target("tell, of the bare mailbox's", "tell", "bare", "tell", 0.5),
