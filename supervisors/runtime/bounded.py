@@ -13,6 +13,7 @@ from supervisors.runtime.states import DEAD
 from supervisors.runtime.system import is_stop, is_system
 from supervisors.words.errors import ProcessDead
 from supervisors.words.reasons import NORMAL, ExitReason
+from supervisors.words.signals import Down, Exit
 
 if TYPE_CHECKING:
     from supervisors.runtime.actor import Actor
@@ -22,20 +23,27 @@ if TYPE_CHECKING:
 class BoundedActorProcess(ActorProcess):
     """The process of an actor whose mailbox has a bound."""
 
-    __slots__ = ("_room", "bound")
+    __slots__ = ("_exempt", "_room", "bound")
     bounded = True
 
     def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
         super().__init__(node, actor)
         self.bound = bound
         self._room = threading.Condition()
+        self._exempt = 0
+        """At least as many as there are in the mailbox that the bound does not count."""
 
     def put(self, item: Any) -> None:
         """Put *item* into the mailbox, or do what the bound says if there is no room."""
         normal = self.normal
-        verdict = self.bound.verdict(len(normal))
         if is_system(item) or is_stop(item):
-            verdict = Verdict.TAKE  # no message, and not to be held up by messages
+            self._put_exempt(item)
+            return
+        verdict = self.bound.verdict(len(normal))
+        if verdict is not Verdict.TAKE and self._exempt:
+            with self._room:
+                self._exempt = sum(map(_is_exempt, list(normal)))
+            verdict = self.bound.verdict(len(normal) - self._exempt)
         if verdict is not Verdict.TAKE and self.state != DEAD:
             full = f"the mailbox of {self.ref} holds its {self.bound.limit} messages"
             if verdict is Verdict.WAIT:
@@ -61,9 +69,19 @@ class BoundedActorProcess(ActorProcess):
                 self._drop(item, full)
                 return
             else:
-                with suppress(IndexError):  # it has been taken meanwhile, so there is room
-                    self._drop(normal.popleft(), full)
+                self._drop_oldest(full)
         super().put(item)
+
+    def _drop_oldest(self, full: str) -> None:
+        spared: list[Any] = []
+        with suppress(IndexError):  # it has been taken meanwhile, so there is room
+            while True:
+                oldest = self.normal.popleft()
+                if not _is_exempt(oldest):
+                    self._drop(oldest, full)
+                    break
+                spared.append(oldest)
+        self.normal.extendleft(reversed(spared))
 
     @staticmethod
     def _drop(item: Any, text: str) -> None:
@@ -72,7 +90,12 @@ class BoundedActorProcess(ActorProcess):
 
     def put_signal(self, message: Any) -> None:
         """Put an `Exit` or a `Down` into the mailbox, full or not."""
-        super().put(message)  # an Exit or a Down is never dropped
+        self._put_exempt(message)
+
+    def _put_exempt(self, item: Any) -> None:
+        with self._room:
+            self._exempt += 1
+        super().put(item)
 
     def work(self, budget: int) -> bool:
         """Handle up to *budget* messages, and let those in who wait for room."""
@@ -86,3 +109,8 @@ class BoundedActorProcess(ActorProcess):
         super().release(reason)
         with self._room:
             self._room.notify_all()
+
+
+def _is_exempt(item: Any) -> bool:
+    """Whether *item* is no message: not counted, never dropped, and not held up by messages."""
+    return is_system(item) or is_stop(item) or isinstance(item, Exit | Down)

@@ -75,6 +75,10 @@ class ForeignActor(Process):
         self.state = RUNNING
         self._pykka_ref = ref
 
+    def release(self, reason: ExitReason) -> None:
+        """Forget the actor: the table holds its ref weakly, but this process holds it."""
+        _foreign.pop(self._pykka_ref, None)
+
     def put(self, item: Any) -> None:
         """Tell the actor *item*, in pykka's way."""
         if isinstance(item, Ask):

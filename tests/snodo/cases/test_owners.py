@@ -201,7 +201,7 @@ async def test_a_spawned_process(at, stays, end):
 
     async def hold():
         box.append(await stays.connect(timeout=30.0))
-        await supervisors.receive("go")
+        await supervisors.receive("go".__eq__)
         if end == "raises":
             raise LookupError("the owner broke")
         if end == "exits":

@@ -39,7 +39,7 @@ async def test_the_end_of_the_owner_ends_its_stream(at, streams, end, mode):
 
     async def own():
         box.append(await client.listen(FILTER))
-        await supervisors.receive("go")
+        await supervisors.receive("go".__eq__)
         if end == "raises":
             raise LookupError("the owner broke")
 
@@ -69,7 +69,7 @@ async def test_thirty_owners_end_and_the_others_go_on(at, streams):
 
     async def own():
         box.append(await client.listen(FILTER))
-        await supervisors.receive("go")
+        await supervisors.receive("go".__eq__)
 
     refs = [supervisors.spawn(own) for _ in range(30)]
     await at.until(lambda: len(box) == 30)

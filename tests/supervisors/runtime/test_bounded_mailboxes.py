@@ -125,6 +125,18 @@ def test_a_mailbox_that_drops_the_newest_keeps_the_oldest_in_order(node) -> None
     assert log_of(ref, held) == [0, 1, 2]
 
 
+def test_what_is_dropped_is_never_a_stop(node) -> None:
+    ref, held = bounded("drop_oldest", 2)
+    actor = ref.process.actor
+    stopped = supervisors.stop(ref)
+    for n in range(4):
+        ref.tell(n)
+    held.set(None)
+
+    stopped.get(timeout=PATIENCE)
+    assert actor.log == []
+
+
 @pytest.mark.parametrize("overflow", ["drop_oldest", "drop_newest"])
 def test_an_ask_that_is_dropped_ends_with_an_error(node, overflow) -> None:
     ref, held = bounded(overflow, 1)
@@ -400,3 +412,114 @@ def test_pykka_stop_all_stops_bounded_actors_too(node) -> None:
     stopped = pykka.ActorRegistry.stop_all(timeout=PATIENCE)
 
     assert (stopped, ref.is_alive()) == ([True], False)
+
+
+# --- what is no message is no message either when one has to be dropped
+
+
+def test_a_stop_is_not_dropped_by_later_messages(node) -> None:
+    ref, held = bounded("drop_oldest", 2)
+    stopped = ref.stop(block=False)
+    for n in range(10):
+        ref.tell(n)
+    held.set(None)
+
+    assert stopped.get(timeout=PATIENCE) is True
+
+
+def test_a_look_is_not_dropped_by_later_messages(node) -> None:
+    ref, held = bounded("drop_oldest", 2)
+    looks = [supervisors.get_state(ref), supervisors.suspend(ref), supervisors.resume(ref)]
+    for n in range(10):
+        ref.tell(n)
+    held.set(None)
+    for look in looks:
+        look.get(timeout=PATIENCE)
+
+    assert log_of(ref, held) == [8, 9]
+
+
+def test_an_exit_is_not_dropped_by_later_messages(node) -> None:
+    class Server(GenServer):
+        trap_exit = True
+        mailbox_bound = Bound(2, "drop_oldest")
+
+        def init(self, log):
+            self.log = log
+
+        async def handle_call(self, request, caller):
+            return await request
+
+        def handle_info(self, message):
+            self.log.append(message)
+
+    log: list[object] = []
+    ref = Server.start_unlinked(log).get(timeout=PATIENCE)
+    held: Future[str] = Future()
+    busy = ref.call(held)
+    while supervisors.info(ref).unread:
+        pass
+    sender = inside(node, lambda: (supervisors.exit(ref, "boom"), supervisors.self_())[1])
+    for n in range(10):
+        ref.send(n)
+    held.set("done")
+    assert busy.get(timeout=PATIENCE) == "done"
+    supervisors.stop(ref).get(timeout=PATIENCE)
+
+    assert log == [supervisors.Exit(sender, supervisors.Custom("boom")), 8, 9]
+
+
+def test_a_continue_is_not_dropped_by_later_messages(node) -> None:
+    """A stress: what a callback left to do comes before any message, also under a flood."""
+    counts = {"casts": 0, "continues": 0}
+
+    class Server(GenServer):
+        mailbox_bound = Bound(1, "drop_oldest")
+
+        def handle_cast(self, request):
+            counts["casts"] += 1
+            return supervisors.NoReply(then=request)
+
+        def handle_continue(self, term):
+            counts["continues"] += 1
+
+        def handle_call(self, request, caller):
+            return request
+
+    ref = Server.start_unlinked().get(timeout=PATIENCE)
+
+    def flood():
+        for n in range(5_000):
+            ref.cast(n)
+
+    threads = [threading.Thread(target=flood) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    supervisors.stop(ref).get(timeout=PATIENCE)
+
+    assert counts["casts"] == counts["continues"] > 0
+
+
+def test_threads_that_waited_for_room_do_not_all_come_in_at_once(node) -> None:
+    most: list[int] = []
+
+    class Looks(Actor):
+        mailbox_bound = Bound(2, "block")
+
+        async def on_receive(self, message):
+            await anyio.lowlevel.checkpoint()
+            most.append(supervisors.info(self.ref).unread)
+
+    ref = Looks.start()
+
+    def send(name):
+        for n in range(30):
+            ref.tell((name, n))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(send, range(8)))
+    supervisors.stop(ref).get(timeout=PATIENCE)
+
+    assert (len(most), max(most) <= 2) == (240, True)

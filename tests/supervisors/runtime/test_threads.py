@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import anyio
 import pykka
@@ -347,6 +348,20 @@ def test_watching_a_pykka_actor_that_has_stopped_says_noproc(node, foreign) -> N
     assert when_down(ref).get(timeout=PATIENCE) in (NOPROC, NORMAL)
 
 
+def test_a_pykka_actor_that_was_watched_and_has_stopped_is_forgotten(node) -> None:
+    ref = Foreign.start()
+    down = when_down(ref)
+    ref.stop(timeout=PATIENCE)
+    down.get(timeout=PATIENCE)
+    is_alive(ref)
+    left = weakref.ref(ref)
+    del ref, down
+    inside(node, lambda: None)
+    gc.collect()
+
+    assert left() is None
+
+
 def test_messages_reach_a_pykka_actor(node, foreign) -> None:
     ref, log = foreign
 
@@ -361,6 +376,12 @@ def test_messages_reach_a_pykka_actor(node, foreign) -> None:
     done.get(timeout=PATIENCE)
 
     assert log == ["sent", "cast", "later"]
+
+
+def test_a_call_to_a_pykka_actor_says_what_to_write(node, foreign) -> None:
+    ref, _ = foreign
+    with pytest.raises(supervisors.SpecError, match=r"ref\.ask\(message, block=False\)"):
+        supervisors.call(ref, "x").get(timeout=PATIENCE)
 
 
 def test_a_pykka_actor_uses_processes_from_its_own_thread(node, foreign) -> None:
