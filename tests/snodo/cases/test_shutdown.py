@@ -234,8 +234,9 @@ async def test_leaving_the_block_closes(at, silent, kind):
 @across
 async def test_a_block_that_is_cancelled_closes_all_the_same(at, silent):
     """The close is awaited in a cancelled scope: it goes on, though nobody waits for it."""
+    client = await silent.connect()
     with anyio.move_on_after(0.3):
-        async with await silent.connect() as client:
+        async with client:
             await client.call_tool("bug")
     await at.until(lambda: not silent.processes(), within=5)
     await is_closed(at, client)
