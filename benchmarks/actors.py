@@ -1,6 +1,6 @@
 """Our actors beside pykka's threads and a bare mailbox on an event loop, measured in one run.
 
-    python benchmarks/actors.py            3 rounds, about 4 minutes
+    python benchmarks/actors.py            5 rounds, about 4 minutes
     python benchmarks/actors.py --quick    1 round of small cases, under a minute
 
 Each case has a process of its own, the rounds are interleaved, medians are shown, and targets are
@@ -37,12 +37,14 @@ def main() -> None:
         os._exit(0)  # pykka's threads are not worth waiting for
     began = time.monotonic()
     size = "quick" if options.quick else "full"
-    rounds = options.rounds or (1 if options.quick else 3)
+    rounds = options.rounds or (1 if options.quick else 5)
     wanted = [case for case in cases() if options.only in case.name]
     figures = run_rounds(Path(__file__), wanted, size, rounds, _progress)
     _progress("")
     print_tables(figures)
-    load = os.getloadavg()[0]
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores:
+        print("the machine was busy with other things: take the ratios with a grain of salt")
     print(f"{rounds} rounds in {time.monotonic() - began:.0f} s, load average {load:.1f}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,8 @@ class Case:
     system: str
     n: dict[str, int]
     run: Callable[[int], dict[str, float]]
+    most_rounds: int = 100
+    """In how many rounds it takes part at most: less for one that is long and steady."""
 
 
 def cases() -> list[Case]:
@@ -67,7 +69,8 @@ def cases() -> list[Case]:
             )
     logged = partial(supervised.restart, children=1, dynamic=False, logged=True)
     found += _on_loops("restart, logged", "ours", _KILL, logged)
-    found += _on_loops("churn", "ours", _CHURN, supervised.churn)
+    churn = _on_loops("churn", "ours", _CHURN, supervised.churn)
+    found += [replace(case, most_rounds=2) for case in churn]
     return found
 
 
