@@ -11,6 +11,7 @@ import leaks
 import pytest
 
 import supervisors
+from supervisors.runtime.here import get_here
 
 ASYNCIO = pytest.param(("asyncio", {"use_uvloop": False}), id="asyncio")
 TRIO = pytest.param(("trio", {}), id="trio")
@@ -74,6 +75,15 @@ def _quiet(_warm: None) -> None:
     """Take all there is out of the collector's sight, so that a look for leaks is quick."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _empty_mailbox(_quiet: None) -> Iterator[None]:
+    """Leave no mail of one test to the next: the thread that runs them is one process for all."""
+    yield
+    own = get_here().own
+    if own is not None:
+        own.normal.clear()
 
 
 @pytest.hookimpl(wrapper=True)

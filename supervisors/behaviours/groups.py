@@ -104,7 +104,7 @@ def publish(group: Hashable, message: Any) -> int:
     with _lock:
         owners = dict.fromkeys(owner for owner, _ in _members.lookup(group))
     for owner in owners:
-        owner.put(message)
+        owner.put_message(message)
     return len(owners)
 
 

@@ -42,7 +42,7 @@ class _Marker:
     __slots__ = ()
 
 
-_INIT = _Marker()
+INIT = _Marker()
 _IDLE = _Marker()
 
 
@@ -60,10 +60,10 @@ class Serving(Endings):
         try:
             value = self.init(*self._otp_args, **self._otp_kwargs)
         except BaseException as error:  # noqa: BLE001  # the edge of the server: every failure is its own
-            return self._otp_fail(_INIT, error)
+            return self._otp_fail(INIT, error)
         if value.__class__ is CoroutineType:
-            return value, _INIT
-        return self._otp_resume(_INIT, value)
+            return value, INIT
+        return self._otp_resume(INIT, value)
 
     def _otp_handle(self, item: Any) -> Work | None:  # noqa: C901  # every message comes here: no calls but those it needs
         process = self._otp_process
@@ -74,17 +74,17 @@ class Serving(Endings):
         try:
             if kind is Call or kind is Ask:
                 message = item.message
+                if message.__class__ is _ActorStop:
+                    return self._otp_end(NORMAL, None, item, None)
                 if message.__class__ in _PROXY:
                     value: Any = self._handle_receive(message)
-                elif message.__class__ is _ActorStop:
-                    return self._otp_end(NORMAL, None, item, None)
                 else:
                     value = self.handle_call(message, item)
-                    if value.__class__ is not CoroutineType and not isinstance(value, Directive):
-                        item.reply(value)
-                        if process.tracer is not None:
-                            tell_tracer(process, ("out", value, self._otp_status()))
-                        return None
+                if value.__class__ is not CoroutineType and not isinstance(value, Directive):
+                    item.reply(value)
+                    if process.tracer is not None:
+                        tell_tracer(process, ("out", value, self._otp_status()))
+                    return None
             elif kind is Cast:
                 value = self.handle_cast(item.request)
             elif kind is _Continue:
@@ -118,7 +118,7 @@ class Serving(Endings):
         if item.__class__ is Ending:
             self._otp_ended(item)
             return None
-        if item is _INIT:
+        if item is INIT:
             return self._otp_initialised(value)
         if isinstance(item, Ask):
             return self._otp_called(item, value)
@@ -187,7 +187,7 @@ class Serving(Endings):
             item.reason = reason
             self._otp_ended(item)
             return None
-        if item is _INIT:
+        if item is INIT:
             return self._otp_not_started(reason)
         return self._otp_end(reason, item, None, UNSET)
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from supervisors.behaviours.child_ends import ChildEnds
 from supervisors.behaviours.child_starts import ChildStarts, NotStarted, Started
+from supervisors.behaviours.serving import INIT
 from supervisors.machines.children import (
     AutoShutdown,
     Ended,
@@ -63,10 +64,11 @@ class Supervision(ChildStarts, ChildEnds):
 
     def _otp_first(self) -> Work | None:
         self._delayed = {}
-        work = super()._otp_first()
-        return None if work is None else (_whole(work[0]), work[1])
+        return super()._otp_first()
 
     def _otp_initialised(self, value: Any) -> Work | None:
+        if value.__class__ is CoroutineType:
+            return value, INIT  # an async `init` returned `self.tree(...)`
         if (value is None or isinstance(value, Ok)) and self._children is None:
             error = SpecError(
                 f"{type(self).__name__}.init() returned {value!r}: there is nothing to supervise. "
@@ -175,11 +177,3 @@ class Supervision(ChildStarts, ChildEnds):
 def refusal(tag: str, error: SpecError) -> ExitProcess:
     """What a supervisor ends with that cannot start because of a wrong spec or flag."""
     return ExitProcess(Custom(SpecTerm(tag, error)))
-
-
-async def _whole(coroutine: Any) -> Any:
-    """Await *coroutine*, and whatever awaitable it returned: `init` may return `self.tree(...)`."""
-    value = await coroutine
-    while value.__class__ is CoroutineType:
-        value = await value
-    return value

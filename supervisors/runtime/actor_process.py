@@ -191,8 +191,8 @@ class ActorProcess(PykkaView):
         if not self.scheduled:
             self.schedule()
 
-    def take(self, match: Callable[[Any], object] | None, default: Any = None) -> Any:
-        """Take the first unread message that matches, signals first, or return *default*."""
+    def take_item(self, match: Callable[[Any], object] | None, default: Any) -> Any:
+        """Take the first unread message that matches, signals first, in its box if it has one."""
         express = self.express
         if express:
             for index, message in enumerate(express):
@@ -200,7 +200,7 @@ class ActorProcess(PykkaView):
                     del express[index]
                     self.look_special()
                     return message
-        return super().take(match, default)
+        return super().take_item(match, default)
 
     def _attend(self) -> Any:
         """Look at what comes before the next message: an item, or None if it may not go on."""

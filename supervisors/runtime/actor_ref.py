@@ -14,7 +14,7 @@ from pykka.messages import (
 from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.ref import Ref, check_alive, not_found
-from supervisors.runtime.requests import Ask, Call, Cast, Told
+from supervisors.runtime.requests import REQUESTS, Ask, Told
 from supervisors.words.errors import ProcessDead
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from supervisors.runtime.actor_process import ActorProcess
     from supervisors.runtime.node import Node
 
-_REQUESTS = frozenset((Ask, Call, Cast))
 
 A_co = TypeVar("A_co", bound="Actor", covariant=True)
 
@@ -83,7 +82,7 @@ class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-v
             raise not_found(process)
         if fence.count:
             check_alive()
-        if message.__class__ in _REQUESTS:
+        if message.__class__ in REQUESTS:
             message = Told(message)
         if process.bounded:
             process.put(message)

@@ -35,8 +35,8 @@ class AsyncioLoop:
 
     def alarm(self, when: float | None, callback: Callable[[], object]) -> None:
         """Call *callback* at the moment *when*, in place of what was set before."""
-        if when == self._alarm_at:
-            return
+        if when is not None and self._alarm_at is not None and self._alarm_at <= when:
+            return  # it rings too early, finds nothing due and sets the next: less than a change
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None

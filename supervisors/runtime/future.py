@@ -250,13 +250,13 @@ class Future(pykka.Future[T]):
         thread_id = _get_ident()
 
         def wake(_future: Any) -> None:
-            if thread_id == _get_ident():
-                _release(waiter)
-            else:
-                try:
+            try:
+                if thread_id == _get_ident():
+                    _release(waiter)
+                else:
                     loop.call_soon_threadsafe(_release, waiter)
-                except RuntimeError:
-                    return  # the loop that waited has been closed; nobody waits there any more
+            except RuntimeError:
+                return  # the loop that waited has been closed; nobody waits there any more
 
         self.add_done_callback(wake)
         try:

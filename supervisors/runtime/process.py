@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from supervisors.machines.exits import Fate, fate
 from supervisors.runtime.future import Future
 from supervisors.runtime.receiving import Receive
+from supervisors.runtime.requests import REQUESTS, Told, unboxed
 from supervisors.runtime.states import DEAD, NEW, STATES
 from supervisors.runtime.watches import Monitor
 from supervisors.words.errors import NoProcess, ProcessDead, ReceiveTimeout
@@ -99,6 +100,10 @@ class Process:
         self.normal.append(item)
         if not self.scheduled:
             self.schedule()
+
+    def put_message(self, message: Any) -> None:
+        """Put what a user sent into the mailbox: it stays a message, whatever it looks like."""
+        self.put(Told(message) if message.__class__ in REQUESTS else message)
 
     def schedule(self) -> None:
         """Let the node run this process soon."""
@@ -300,20 +305,25 @@ class Process:
 
     def _give(self, wait: Receive) -> bool:
         try:
-            message = self.take(wait.match, _NOTHING)
+            item = self.take_item(wait.match, _NOTHING)
         except Exception as error:  # noqa: BLE001  # the predicate's failure is its process's own
             wait.try_fail(error)
             return True
-        if message is _NOTHING:
+        if item is _NOTHING:
             return False
         if self.urgent and self.node.thread_id == _get_ident():
             self.take_signals()  # what its sender did before it sent this comes first
-        if not wait.try_set(message):
-            self.normal.appendleft(message)
+        wait.item = item
+        if not wait.try_set(unboxed(item)):
+            self.normal.appendleft(item)
         return True
 
     def take(self, match: Callable[[Any], object] | None, default: Any = None) -> Any:
         """Take the first unread message that matches out of the mailbox, or return *default*."""
+        return unboxed(self.take_item(match, default))
+
+    def take_item(self, match: Callable[[Any], object] | None, default: Any) -> Any:
+        """Do as `take`, but leave the message in its box if it came in one."""
         normal = self.normal
         if match is None:
             try:
@@ -321,10 +331,11 @@ class Process:
             except IndexError:
                 return default
         for index in range(len(normal)):
-            message = normal[index]
-            if match(message):
+            item = normal[index]
+            found = match(unboxed(item))
+            if found is not NotImplemented and found:  # the former is what `"a".__eq__(1)` says
                 del normal[index]
-                return message
+                return item
         return default
 
     def match_receivers(self) -> None:

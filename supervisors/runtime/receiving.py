@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 class Receive(Future[Any]):
     """A wait for the first message that matches; withdrawn when nobody waits any more."""
 
-    __slots__ = ("match", "owner", "timer")
+    __slots__ = ("item", "match", "owner", "timer")
 
     def __init__(self, owner: Process, match: Callable[[Any], object] | None) -> None:
         super().__init__(owner.node)
         self.owner = owner
         self.match = match
         self.timer: TimerHandle | None = None
+        self.item: Any = None
+        """What it was given, as it lay in the mailbox."""
 
     def _withdrawn(self) -> None:
         if self.try_fail(ReceiveTimeout(None)):
             self.owner.forget_receiver(self)
         elif self._state == 1:
             # It had been given a message in the very moment it was cancelled: put it back.
-            self.owner.normal.appendleft(self._value)
+            self.owner.normal.appendleft(self.item)

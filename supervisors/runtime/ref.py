@@ -81,13 +81,13 @@ class Ref:
             raise not_found(process)
         if fence.count:
             check_alive()
-        process.put(message)
+        process.put_message(message)
 
     def send(self, message: Any) -> None:
         """Put *message* into its mailbox; nothing happens if it has ended."""
         if fence.count:
             check_alive()
-        self.process.put(message)
+        self.process.put_message(message)
 
     def cast(self, request: Any) -> None:
         """Send a request that is not answered; nothing happens if it has ended."""

@@ -115,6 +115,15 @@ class Told:
         self.message = message
 
 
+REQUESTS = frozenset((Ask, Call, Cast))
+"""The classes that a message must not have, where it is not to be taken for a request."""
+
+
+def unboxed(item: Any) -> Any:
+    """What was sent: *item*, or the message in its box."""
+    return item.message if item.__class__ is Told else item
+
+
 def refuse(item: Any, text: str) -> None:
     """Refuse an item there is no room for: an ask fails, a message raises."""
     error = MailboxFull(text)

@@ -12,6 +12,7 @@ from supervisors.runtime.fence import fence
 from supervisors.runtime.future import Future, failed
 from supervisors.runtime.lookup import Dest, find_process
 from supervisors.runtime.ref import DEFAULT_CALL_TIMEOUT, Ref, check_alive
+from supervisors.runtime.requests import unboxed
 from supervisors.runtime.watches import Alias, Monitor
 from supervisors.words import checks
 from supervisors.words.errors import NoProcess, NoSuchName, NotAProcess
@@ -27,22 +28,22 @@ def send(dest: Dest, message: Any) -> None:
     if fence.count:
         check_alive()
     if isinstance(dest, Ref):
-        dest.process.put(message)
+        dest.process.put_message(message)
     elif isinstance(dest, Alias):
         if dest.open:
             dest.open = not dest.once
-            dest.owner.put(message)
+            dest.owner.put_message(message)
     elif isinstance(dest, Monitor):
         if dest.open:
             if dest.alias == "reply_demonitor":
                 dest.open = False
                 dest.watcher.demonitor(dest, find_process(dest.target))
-            dest.watcher.put(message)
+            dest.watcher.put_message(message)
     else:
         process = find_process(dest)
         if process is None:
             raise NoSuchName(dest)
-        process.put(message)
+        process.put_message(message)
 
 
 def check_destination(dest: Dest) -> None:
@@ -96,4 +97,4 @@ def receive(match: Match = None, timeout: float | None = None) -> Future[Any]:
 
 def mailbox() -> list[Any]:
     """A copy of the calling process's unread messages, oldest first."""
-    return list(self_process().normal)
+    return [unboxed(item) for item in list(self_process().normal)]

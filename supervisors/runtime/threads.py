@@ -16,7 +16,7 @@ import pykka
 from supervisors.runtime.here import get_here
 from supervisors.runtime.process import Process
 from supervisors.runtime.ref import Ref
-from supervisors.runtime.requests import Ask, Cast
+from supervisors.runtime.requests import Ask, Cast, unboxed
 from supervisors.runtime.states import DEAD, RUNNING
 from supervisors.runtime.tasks import enter
 from supervisors.words.errors import SpecError
@@ -90,7 +90,7 @@ class ForeignActor(Process):
             )
             return
         try:
-            self._pykka_ref.tell(item.request if isinstance(item, Cast) else item)
+            self._pykka_ref.tell(item.request if isinstance(item, Cast) else unboxed(item))
         except pykka.ActorDeadError:
             self.leave(NORMAL)
 

@@ -85,8 +85,8 @@ class TrioLoop:
 
     def alarm(self, when: float | None, callback: Callable[[], object]) -> None:
         """Call *callback* at the moment *when*, in place of what was set before."""
-        if when == self._alarm_at:
-            return
+        if when is not None and self._alarm_at is not None and self._alarm_at <= when:
+            return  # it rings too early, finds nothing due and sets the next: less than a change
         self._alarm_at = when
         self._alarm_callback = callback
         if self._alarm_scope is not None:

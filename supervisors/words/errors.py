@@ -290,7 +290,11 @@ class ReceiveTimeout(SupervisorsError, pykka.Timeout):
 
     def __init__(self, timeout: float | None) -> None:
         self.timeout = timeout
-        super().__init__(f"no message matched within {timeout} seconds")
+        super().__init__(
+            "the wait for a message was withdrawn: the task that awaited it was cancelled"
+            if timeout is None
+            else f"no message matched within {timeout} seconds"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.timeout,)

@@ -8,6 +8,7 @@ import anyio
 import pykka
 import pytest
 from inside import PATIENCE, inside, silenced, within
+from pykka.messages import ProxySetAttr
 
 import supervisors
 from supervisors import (
@@ -617,6 +618,54 @@ def test_a_kill_runs_no_terminate(node, kind) -> None:
     exit(ref, KILL)
 
     assert (get(down), log) == (KILLED, [])
+
+
+def test_a_kill_during_terminate_ends_the_caller_who_was_to_get_a_reply(node) -> None:
+    begun = threading.Event()
+
+    class Slow(Plain):
+        async def terminate(self, reason):
+            begun.set()
+            await anyio.sleep_forever()
+
+    ref = start(Slow)
+    called = ref.call(lambda self: Stop("boom", reply="bye"))
+    stopped = stop(ref)
+    assert begun.wait(PATIENCE)
+    exit(ref, KILL)
+
+    for future in (called, stopped):
+        with pytest.raises(CallExit) as ended:
+            get(future)
+        assert ended.value.reason == KILLED
+
+
+def test_a_server_is_not_started_under_a_key_of_a_registry_that_ended(node) -> None:
+    registry = get(supervisors.Registry.start_unlinked())
+    name = registry.via("key")
+    get(stop(registry))
+    with pytest.raises((StartFailed, NoProcess)):
+        start(Plain, name=name)
+
+
+def test_a_call_gives_up_in_time_although_the_loop_is_held(node) -> None:
+    go = threading.Event()
+
+    class Holds(GenServer):
+        def handle_cast(self, request):
+            go.wait(PATIENCE)
+
+        def handle_call(self, request, caller):
+            return request
+
+    ref = get(Holds.start_unlinked())
+    ref.cast("hold")
+    try:
+        with pytest.raises(CallTimeout):
+            ref.call("x", timeout=0.05).get()
+    finally:
+        go.set()
+    assert get(ref.call("y")) == "y"
 
 
 @KINDS
@@ -1337,3 +1386,42 @@ def test_exit_process_may_be_raised_by_hand(node) -> None:
     ref.cast(fail(ExitProcess(("shutdown", "why"))))
 
     assert get(down) == Shutdown("why")
+
+
+# --- what a server still is: a pykka actor
+
+
+@KINDS
+def test_a_server_has_a_proxy(node, kind) -> None:
+    ref = start(kind)
+    proxy = ref.proxy()
+    setting = ProxySetAttr(attr_path=("colour",), value="red")  # `proxy.colour = "red"`, bounded
+    assert ref.ask(setting, timeout=PATIENCE) is None
+
+    assert get(proxy.colour) == "red"
+    assert get(proxy.handle_info("hi")) is None
+    assert get(proxy.log) == ["hi"]
+
+
+@KINDS
+def test_a_server_that_stops_itself_as_pykka_does_ends_in_its_turn(node, kind) -> None:
+    log: list[object] = []
+    ref = start(kind, log)
+    (down,) = downs(node, ref)
+    inside(node, lambda: [ref.cast(lambda self: self.stop()), ref.send("sent before")])
+
+    assert (get(down), log) == (NORMAL, ["sent before", ("terminate", NORMAL)])
+
+
+def test_a_server_is_started_on_a_given_node(backend) -> None:
+    with supervisors.Node(), supervisors.Node(backend=backend) as other, supervisors.Node():
+        ref = Plain.start_on(other, [], None)
+
+        assert (ref.node, get(ref.call("hi"))) == (other, "hi")
+
+
+def test_refs_have_numbers_of_their_own(node) -> None:
+    refs = [start(Plain) for _ in range(10)]
+
+    assert len({ref.id for ref in refs}) == 10
+    assert all(str(ref.id) in str(ref) for ref in refs)

@@ -626,6 +626,134 @@ def test_a_handler_takes_the_first_unread_message_that_matches(node) -> None:
     assert ref.proxy().log.get(timeout=PATIENCE) == ["a", 2, 1, None, "end"]
 
 
+def test_a_handler_takes_an_exit_that_came_meanwhile(node) -> None:
+    class Takes(Recorder):
+        trap_exit = True
+
+        async def on_receive(self, message):
+            if not isinstance(message, Future):
+                return super().on_receive(message)
+            await message
+            first = self.take(lambda m: isinstance(m, supervisors.Exit) and m.reason != Custom("a"))
+            self.log += [first.reason, self.take(supervisors.Exit).reason, self.take()]
+            return None
+
+    ref = Takes.start()
+    gate: Future[None] = Future()
+    taking = ref.ask(gate, block=False)
+    ref.tell("message")
+    inside(node, lambda: [supervisors.exit(ref, reason) for reason in ("a", "b")])
+    gate.set(None)
+    taking.get(timeout=PATIENCE)
+
+    assert ref.proxy().log.get(timeout=PATIENCE) == [Custom("b"), Custom("a"), "message"]
+
+
+def test_a_pending_answer_is_a_message_like_any_other(node) -> None:
+    """A future of somebody else's answer may be handed on; it is not taken for a request."""
+
+    class Server(supervisors.GenServer):
+        def init(self):
+            self.log = []
+
+        def handle_call(self, request, caller):
+            return supervisors.NO_REPLY if request == "later" else self.log
+
+        def handle_info(self, message):
+            self.log.append(message)
+
+        def handle_cast(self, request):
+            self.log.append(request)
+
+    other = Server.start_unlinked().get(timeout=PATIENCE)
+    pending, asked = other.call("later", timeout=None), Gate.start().ask(Future(), block=False)
+    plain = Recorder.start()
+    server = Server.start_unlinked().get(timeout=PATIENCE)
+    for future in (pending, asked):
+        plain.tell(future)
+        server.send(future)
+        server.cast(future)
+        supervisors.send(server, future)
+    plain.ask(pending, timeout=PATIENCE)
+
+    assert plain.proxy().log.get(timeout=PATIENCE) == [pending, asked, pending]
+    assert server.call("log").get(timeout=PATIENCE) == [pending] * 3 + [asked] * 3
+    assert (pending.done(), asked.done()) == (False, False)
+
+
+def test_a_kill_between_a_handler_s_first_step_and_its_task_ends_everything(node) -> None:
+    """The handler has returned its coroutine, whose task has not begun to run."""
+    log: list[str] = []
+
+    class Starts(Actor):
+        async def on_receive(self, message):
+            log.append("ran")
+            await anyio.sleep_forever()
+
+    busy, echo = Starts.start(), Gate.start()
+    downs = inside(node, lambda: [supervisors.when_down(busy)])
+
+    async def body():
+        asked = busy.ask("x", block=False)
+        await echo.ask("y", block=False)
+        supervisors.exit(busy, "kill")
+        return [asked]
+
+    (asked,) = inside(node, body)
+
+    assert downs[0].get(timeout=PATIENCE) == supervisors.KILLED
+    with pytest.raises(ProcessDead):
+        asked.get(timeout=PATIENCE)
+
+
+def test_a_kill_during_on_stop_ends_who_waits_for_the_stop(node) -> None:
+    begun = threading.Event()
+
+    class Slow(Actor):
+        async def on_stop(self):
+            begun.set()
+            await anyio.sleep_forever()
+
+    ref = Slow.start()
+    stopped = ref.stop(block=False)
+    assert begun.wait(PATIENCE)
+    supervisors.exit(ref, "kill")
+
+    assert stopped.get(timeout=PATIENCE) is True
+    assert not supervisors.is_alive(ref)
+
+
+def test_a_handler_whose_awaited_task_was_cancelled_fails_alone(node) -> None:
+    """A CancelledError that comes from elsewhere is no cancellation of the actor."""
+
+    class Awaits(Actor):
+        async def on_receive(self, message):
+            if message == "cancelled":
+                task = asyncio.ensure_future(asyncio.sleep(PATIENCE))
+                await asyncio.sleep(0)
+                task.cancel()
+                await task
+            return message
+
+    with supervisors.Node(backend="asyncio"), silenced():
+        bad, other = Awaits.start(), Awaits.start()
+        down = supervisors.when_down(bad)
+        asked = bad.ask("cancelled", block=False)
+
+        assert isinstance(outcome_of(asked), (asyncio.CancelledError, ProcessDead))
+        assert not bad.is_alive() or bad.ask("still here", timeout=PATIENCE) == "still here"
+        assert other.ask("unharmed", timeout=PATIENCE) == "unharmed"
+        if not bad.is_alive():
+            assert not down.get(timeout=PATIENCE).is_calm
+
+
+def outcome_of(future):
+    try:
+        return future.get(timeout=PATIENCE)
+    except BaseException as error:
+        return error
+
+
 # --- wrong uses
 
 

@@ -323,6 +323,25 @@ def test_a_kill_reaches_a_handler_that_awaits(node, trapping) -> None:
     assert (down.get(timeout=PATIENCE), seen) == (KILLED, ["finally"])
 
 
+def test_a_kill_reaches_a_handler_that_never_rests_but_lets_others_run(node) -> None:
+    """[probe:dirty_exit] a tight loop dies at its next await."""
+    begun = threading.Event()
+
+    class Tight(Actor):
+        async def on_receive(self, message):
+            begun.set()
+            while True:
+                await anyio.lowlevel.checkpoint()
+
+    ref = Tight.start()
+    (down,) = downs(node, ref)
+    ref.tell("go")
+    assert begun.wait(PATIENCE)
+    exit(ref, KILL)
+
+    assert down.get(timeout=PATIENCE) == KILLED
+
+
 def test_a_signal_reaches_a_plain_handler_that_awaits(node) -> None:
     """[s_busy_child_not_trapping_dies_at_once]"""
     begun = threading.Event()

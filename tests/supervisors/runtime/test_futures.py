@@ -626,6 +626,26 @@ def test_a_loop_that_ended_while_awaiting_does_not_disturb_who_sets_the_future()
     assert future.get() == 7
 
 
+@pytest.mark.leaks("a loop is closed over a task on purpose")
+def test_a_loop_closed_over_a_task_that_awaits_does_not_disturb_the_others(caplog) -> None:
+    future = Future[int]()
+    seen: list[int] = []
+
+    async def wait() -> None:
+        await future
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # it complains of the task it left
+    task = loop.create_task(wait())
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    future.add_done_callback(lambda f: seen.append(f.get()))
+    future.set(7)
+
+    assert (seen, future.get(), task.done(), caplog.records) == ([7], 7, False, [])
+    task._log_destroy_pending = False
+
+
 async def test_await_outside_any_loop_s_task_is_refused(anyio_backend) -> None:
     future = Future[int]()
     coroutine = future.__await__()

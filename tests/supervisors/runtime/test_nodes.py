@@ -132,6 +132,21 @@ def test_a_node_that_was_stopped_before_it_started_does_not_start(backend) -> No
         node.start()
 
 
+def test_a_node_whose_loop_cannot_be_made_says_so_at_its_start(backend, monkeypatch) -> None:
+    def fails(*_args, **_kwargs):
+        raise OSError("too many open files")
+
+    monkeypatch.setattr("supervisors.runtime.node.run_loop", fails)
+    node = Node(backend=backend)
+    with pytest.raises(OSError, match="too many"):
+        node.start()
+
+    assert not node.running
+    with pytest.raises(NodeStopped):
+        spawn(wait_for_ever, node=node)
+    node.stop(timeout=1.0)
+
+
 def test_many_threads_stop_a_node_at_once(backend) -> None:
     node = Node(backend=backend).start()
     refs = [spawn(wait_for_ever, node=node) for _ in range(50)]
@@ -776,6 +791,22 @@ def test_an_actor_whose_loop_hangs_does_not_hold_the_program() -> None:
     """)
 
     assert (ran.returncode, ran.stdout) == (0, "end\n")
+
+
+def test_a_wait_of_the_main_thread_is_interrupted_from_the_keyboard() -> None:
+    ran = run_program("""
+        import os, signal, threading, supervisors
+        node = supervisors.default_node()
+        press = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        press.start()
+        try:
+            supervisors.Future(node).get()
+        except KeyboardInterrupt:
+            print("interrupted")
+        print(node.running)
+    """)
+
+    assert (ran.returncode, ran.stdout.split(), ran.stderr) == (0, ["interrupted", "True"], "")
 
 
 def test_importing_supervisors_starts_nothing_and_loads_no_loop() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter, deque
 
 import anyio
 import pykka
@@ -44,7 +45,7 @@ def _silent():
         yield
 
 
-class Counter(GenServer):
+class Counts(GenServer):
     """Counts; [probe:sys_debug] has its twin in Erlang."""
 
     def init(self, n=0):
@@ -70,7 +71,7 @@ class Counter(GenServer):
 
 @pytest.fixture
 def counter(node):
-    return Counter.start_unlinked().get(timeout=PATIENCE)
+    return Counts.start_unlinked().get(timeout=PATIENCE)
 
 
 def get(future):
@@ -96,7 +97,7 @@ def test_the_state_of_a_plain_actor_can_be_seen_too(node) -> None:
 
 
 def test_a_server_says_what_its_state_shows(node) -> None:
-    class Secret(Counter):
+    class Secret(Counts):
         def format_status(self):
             return {"n": self.n, "token": "***"}
 
@@ -162,7 +163,7 @@ def test_replace_state_may_add_and_take_attributes(counter) -> None:
 
 
 def test_replace_state_does_not_write_back_what_format_status_shows(node) -> None:
-    class Secret(Counter):
+    class Secret(Counts):
         def init(self):
             self.n, self.token = 0, "secret"
 
@@ -239,7 +240,7 @@ def test_a_plain_actor_is_suspended_too(node) -> None:
 
 
 def test_a_suspended_trapping_server_keeps_its_exits_for_later(node) -> None:
-    class Trapping(Counter):
+    class Trapping(Counts):
         trap_exit = True
 
         def handle_info(self, message):
@@ -260,7 +261,7 @@ def test_a_suspended_supervisor_does_not_restart_until_it_is_resumed(node) -> No
     """[s_suspended_supervisor]"""
 
     async def body():
-        sup = await Supervisor.start_link([Counter.child_spec(id="w")], strategy="one_for_one")
+        sup = await Supervisor.start_link([Counts.child_spec(id="w")], strategy="one_for_one")
         (child,) = await sup.which_children()
         await suspend(sup)
         exit(child.ref, KILL)
@@ -348,6 +349,18 @@ def test_a_tracer_sees_what_goes_in_and_out(counter) -> None:
     assert events[1][2] == {"n": 1}
 
 
+def test_a_tracer_keeps_the_last_events_and_counts_them(counter) -> None:
+    """[probe:sys_log] what sys:log and sys:statistics do, a tracer does."""
+    last: deque[tuple[object, ...]] = deque(maxlen=3)
+    counts: Counter[object] = Counter()
+    get(trace(counter, lambda event: (last.append(event), counts.update([event[0]]))[0]))
+    for _ in range(5):
+        get(counter.call("inc"))
+    get(trace(counter, None))
+
+    assert (len(last), last[-1][:2], counts) == (3, ("out", 5), {"in": 5, "out": 5})
+
+
 def test_a_tracer_that_says_done_is_taken_off(counter) -> None:
     """[probe:sys_debug]"""
     events: list[object] = []
@@ -401,7 +414,7 @@ def test_info_shows_a_process_from_outside(node, counter) -> None:
     assert (found.ref, found.name, found.initial_call, found.trap_exit, found.unread) == (
         counter,
         "svc",
-        "Counter",
+        "Counts",
         False,
         2,
     )
@@ -415,7 +428,7 @@ def test_info_says_whether_a_server_runs_or_is_suspended_and_who_its_parent_is(n
     """[probe:sys_status]"""
 
     async def body():
-        ref = await Counter.start_link()
+        ref = await Counts.start_link()
         running = info(ref).state
         await suspend(ref)
         return running, info(ref).state, info(ref).parent is supervisors.self_()
@@ -427,7 +440,7 @@ def test_info_says_whether_a_server_runs_or_is_suspended_and_who_its_parent_is(n
 
 def test_info_knows_links_watches_and_parents(node) -> None:
     async def body():
-        ref = await Counter.start_link()
+        ref = await Counts.start_link()
         supervisors.monitor(ref)
         supervisors.monitor(ref)
         found = info(ref)
@@ -463,12 +476,12 @@ def test_info_never_waits_for_the_process(node) -> None:
 
 def test_the_tree_of_a_supervisor(node) -> None:
     async def body():
-        inner = [Counter.child_spec(id="leaf")]
+        inner = [Counts.child_spec(id="leaf")]
         sup = await Supervisor.start_link(
             [
-                Counter.child_spec(id="first"),
+                Counts.child_spec(id="first"),
                 Supervisor.child_spec(inner, id="inner", strategy="one_for_one"),
-                Counter.child_spec(id="last", name="last"),
+                Counts.child_spec(id="last", name="last"),
             ],
             strategy="one_for_one",
         )
@@ -488,10 +501,10 @@ def test_the_tree_of_a_supervisor(node) -> None:
 
 def test_the_text_of_a_tree_is_a_picture_of_it(node) -> None:
     async def body():
-        inner = [Counter.child_spec(id="leaf")]
+        inner = [Counts.child_spec(id="leaf")]
         sup = await Supervisor.start_link(
             [
-                Counter.child_spec(id="first"),
+                Counts.child_spec(id="first"),
                 Supervisor.child_spec(inner, id="inner", strategy="one_for_one"),
             ],
             strategy="one_for_one",
@@ -509,7 +522,7 @@ def test_the_text_of_a_tree_is_a_picture_of_it(node) -> None:
 
 def test_a_tree_shows_children_that_do_not_run(node) -> None:
     async def body():
-        sup = await Supervisor.start_link([Counter.child_spec(id="w")], strategy="one_for_one")
+        sup = await Supervisor.start_link([Counts.child_spec(id="w")], strategy="one_for_one")
         await sup.terminate_child("w")
         return await tree(sup)
 
@@ -523,7 +536,7 @@ def test_the_tree_of_a_node_shows_what_is_under_its_root(node) -> None:
     async def body():
         pool = await DynamicSupervisor.start_link()
         for _ in range(3):
-            await pool.start_child(Counter.child_spec())
+            await pool.start_child(Counts.child_spec())
         return await tree(pool), await tree()
 
     pool, whole = inside(node, body)
@@ -542,12 +555,12 @@ def test_a_tree_of_a_busy_supervisor_is_seen_all_the_same(node) -> None:
     """Out of band: a hung start_child must not hide the tree."""
     gate: Future[None] = Future()
 
-    class Slow(Counter):
+    class Slow(Counts):
         async def init(self):
             await gate
 
     async def body():
-        sup = await Supervisor.start_link([Counter.child_spec(id="w")], strategy="one_for_one")
+        sup = await Supervisor.start_link([Counts.child_spec(id="w")], strategy="one_for_one")
         starting = sup.start_child(Slow.child_spec(id="slow"))
         await anyio.sleep(0.01)
         with anyio.fail_after(2.0):
@@ -561,8 +574,8 @@ def test_a_tree_of_a_busy_supervisor_is_seen_all_the_same(node) -> None:
 
 def test_links_between_tree_and_others_do_not_matter(node) -> None:
     async def body():
-        sup = await Supervisor.start_link([Counter.child_spec(id="w")], strategy="one_for_one")
-        other = await Counter.start_unlinked()
+        sup = await Supervisor.start_link([Counts.child_spec(id="w")], strategy="one_for_one")
+        other = await Counts.start_unlinked()
         link(other)
         return [child.id for child in (await tree(sup)).children]
 

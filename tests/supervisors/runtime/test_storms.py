@@ -340,3 +340,23 @@ def test_starting_and_stopping_nodes_under_load_leaves_nobody_waiting(backend) -
     current[0].stop(timeout=PATIENCE)
 
     assert ends["ran"] > 0
+
+
+def test_a_supervisor_restarts_a_child_that_is_killed_again_and_again(node) -> None:
+    """[probe:brutal_count] 500 kills, each seen from outside."""
+
+    async def body():
+        sup = await supervisors.Supervisor.start_link(
+            [Server.child_spec(id="w")], strategy="one_for_one", max_restarts=1_000
+        )
+        seen = set()
+        for _ in range(500):
+            ((_, ref, _),) = await sup.which_children()
+            seen.add(ref)
+            monitor(ref)
+            exit(ref, KILL)
+            await receive(Down, timeout=PATIENCE)
+        ((_, ref, _),) = await sup.which_children()
+        return len(seen), await ref.call(1), is_alive(sup)
+
+    assert inside(node, body, trap_exit=True) == (500, 1, True)
