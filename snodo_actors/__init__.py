@@ -1,11 +1,12 @@
 """A client runtime for the Model Context Protocol in which everything that lives is an actor."""
 
+from typing import TYPE_CHECKING
+
 from snodo_actors.actors import telemetry
 from snodo_actors.client import Client
 from snodo_actors.direct import direct
 from snodo_actors.host import child_spec, client, connect
 from snodo_actors.ports.transport import Transport
-from snodo_actors.server import Server
 from snodo_actors.subscription import Subscription
 from snodo_actors.words.errors import (
     Error,
@@ -17,6 +18,9 @@ from snodo_actors.words.errors import (
 )
 from snodo_actors.words.types import Http, InputRequired, Page, Session, Stdio
 from snodo_actors.words.versions import LIBRARY
+
+if TYPE_CHECKING:
+    from snodo_actors.server import Server
 
 __version__ = LIBRARY
 
@@ -43,3 +47,12 @@ __all__ = [
     "direct",
     "telemetry",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the in-process server when somebody asks for it: most programs never do."""
+    if name != "Server":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from snodo_actors.server import Server  # noqa: PLC0415  # see above
+
+    return Server

@@ -7,6 +7,7 @@ any task and thread and may be shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
@@ -334,7 +335,7 @@ class Client:
             self.who,
             method,
             params,
-            Timeouts(timeout, options.reset_timeout_on_progress, options.max_total_timeout),
+            _timeouts(timeout, options.reset_timeout_on_progress, options.max_total_timeout),
         )
         if options is not NO_OPTIONS or again is not None:
             request.extra = {
@@ -374,6 +375,9 @@ class Client:
         request.port = port
         port.send(request)
         return request
+
+
+_timeouts = lru_cache(maxsize=256, typed=True)(Timeouts)  # most calls have the same
 
 
 def _progress(

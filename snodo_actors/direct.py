@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from snodo_actors.client import Client
-from snodo_actors.in_place import open_in_place
 from snodo_actors.machines.negotiation import Negotiation
 from snodo_actors.ports.calls import Flow
 from snodo_actors.ports.transport import Carriage
@@ -65,6 +64,8 @@ def direct(runtime: Runtime, **options: Any) -> Future[Client]:
     def connect() -> Flow[Carriage]:
         yield from ()
         return runtime.attach(auth=client.auth)
+
+    from snodo_actors.in_place import open_in_place  # noqa: PLC0415  # few programs need it
 
     begin = negotiation.start_direct(runtime.versions)
     return open_in_place(node, who, client, negotiation=negotiation, deed=begin, connect=connect)

@@ -8,7 +8,6 @@ from snodo_actors.actors import telemetry
 from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
 from snodo_actors.actors.stdio import Opening
 from snodo_actors.client import Client, WhenDown
-from snodo_actors.in_place import open_custom
 from snodo_actors.words.checks import text
 from snodo_actors.words.client_options import ClientOptions, allowed_versions
 from snodo_actors.words.errors import Error
@@ -58,6 +57,8 @@ def connect(target: Any, **options: Any) -> Future[Client]:
     node = current_node()
     custom = read_target(target)
     if isinstance(custom, Custom):
+        from snodo_actors.in_place import open_custom  # noqa: PLC0415  # few programs have one
+
         return open_custom(node, custom, options)
     opening = _read_opening(custom, options, owned=True)
     opened = _Opened(node)

@@ -14,8 +14,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
-
 from snodo_actors.actors.request import Request, given_up
 from snodo_actors.words.errors import Error
 from snodo_actors.words.types import JSONObject
@@ -185,6 +183,8 @@ class Conversation(Future[Any]):
                 try:
                     value = work.function(work.argument)
                     if inspect.isawaitable(value):
+                        import anyio  # noqa: PLC0415  # few handlers that are async run here
+
                         value = anyio.run(_wait_for, value)
                 except BaseException as error:
                     self._broke(error)

@@ -35,7 +35,6 @@ from supervisors import (
     Ref,
     Shutdown,
     Stop,
-    TimerHandle,
     monitor,
     receive,
     unregister,
@@ -77,15 +76,15 @@ class _Ended:
     how: Exit | Broken
 
 
+@dataclass(frozen=True, slots=True)
 class _Due:
-    __slots__ = ()
+    peer: Peer
 
 
 class _Gone:
     __slots__ = ()
 
 
-_DUE = _Due()
 _GONE = _Gone()
 
 
@@ -102,6 +101,9 @@ class _Events:
     def ended(self, how: Exit | Broken) -> None:
         self._port.send(_Ended(self.peer, how))
 
+    def due(self) -> None:
+        self._port.send(_Due(self.peer))
+
 
 class StdioPort(GenServer):
     """The actor of one stdio connection."""
@@ -115,8 +117,6 @@ class StdioPort(GenServer):
         self._waiting: deque[Request] = deque()
         self._ready: list[Ready] = []
         self._peers: list[Peer] = []
-        self._timer: TimerHandle | None = None
-        self._timer_at: float | None = None
         self._cause: Error | None = None
         if opening.owner is not None:
             monitor(opening.owner)
@@ -136,7 +136,6 @@ class StdioPort(GenServer):
         for request in claim(self.ref.name):
             request.port = self.ref
             self._take(request)
-        self._set_timer()
         return None
 
     def handle_info(self, message: Any) -> Any:
@@ -160,8 +159,7 @@ class StdioPort(GenServer):
                 if message.peer is peer:
                     peer.ended(message.how)
             case _Due():
-                self._timer = self._timer_at = None
-                peer.expire()
+                message.peer.expire()
             case Down():
                 if not peer.handler_ended(message):
                     return self._owner_ended(message)
@@ -169,10 +167,7 @@ class StdioPort(GenServer):
                 return super().handle_info(message)
         if self._peer.lost is not None and self._cause is None:
             self._cause = self._peer.lost.named(self.opening.who)
-        if self._cause is not None:
-            return Stop(ErrorReason(self._cause))
-        self._set_timer()
-        return None
+        return None if self._cause is None else Stop(ErrorReason(self._cause))
 
     async def terminate(self, reason: ExitReason) -> None:
         """Tell everybody who waits, then bring the server to its end."""
@@ -207,8 +202,6 @@ class StdioPort(GenServer):
         ready, self._ready = self._ready, []
         for one in ready:
             one.try_fail(error.again().named(self.opening.who))
-        if self._timer is not None:
-            self._timer.cancel()
         return error
 
     def format_status(self) -> Any:
@@ -268,7 +261,8 @@ class StdioPort(GenServer):
     def _settled(self, version: str, session: Session | None) -> None:
         self._peer.version = version
         capabilities = self.opening.client.capabilities
-        self.profile = Profile(version, session, self._meta(version), capabilities)
+        under_way = self._peer.under_way
+        self.profile = Profile(version, session, self._meta(version), capabilities, under_way)
         for ready in self._ready:
             ready.try_set(self.profile)
         self._ready.clear()
@@ -310,15 +304,3 @@ class StdioPort(GenServer):
                 request.try_fail(refused)
                 return
         self._peer.send(request)
-
-    # ---- time
-
-    def _set_timer(self) -> None:
-        """Let the timer ring for the earliest deadline; a later one rings early and looks again."""
-        at = self._peer.next_at()
-        if at is None or (self._timer_at is not None and self._timer_at <= at):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = at
-        self._timer = self.node.after(at - self.node.now(), self.ref.send, _DUE)

@@ -6,9 +6,10 @@ a server that is started anew is another peer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sized
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, Protocol
 
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.handlers import Handlers, Raised, Returned
@@ -46,7 +47,7 @@ from snodo_actors.words.errors import Delivery, Error, TransportError
 from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Stdio, is_object
-from supervisors import Down, Future, Node, Ref
+from supervisors import Down, Future, Node, Ref, TimerHandle
 from supervisors import Error as ErrorReason
 
 MAX_PENDING = 100_000
@@ -73,11 +74,18 @@ class Step:
         """Nobody asked for progress."""
 
 
+class PeerEvents(Events, Protocol):
+    """Who is told what happens to a peer."""
+
+    def due(self) -> None:
+        """`expire` is to be called."""
+
+
 class Peer:
     """One server process, and who waits for what it says."""
 
     def __init__(
-        self, node: Node, events: Events, who: str, client: ClientOptions, stdio: StdioOptions
+        self, node: Node, events: PeerEvents, who: str, client: ClientOptions, stdio: StdioOptions
     ) -> None:
         self.who = who
         self.lost: Error | None = None
@@ -85,6 +93,9 @@ class Peer:
         self.version: str | None = None
         """The version that was settled with it."""
         self._node = node
+        self._events = events
+        self._timer: TimerHandle | None = None
+        self._timer_at = inf
         self._max_line_bytes = stdio.max_line_bytes
         self._framer = Framer(stdio.max_line_bytes)
         self._correlation: Correlation[Request | Step, Ref] = Correlation(MAX_PENDING)
@@ -112,22 +123,29 @@ class Peer:
         """The number of the process."""
         return self._child.pid
 
+    @property
+    def under_way(self) -> Sized:
+        """The requests that wait for their answers."""
+        return self._correlation
+
     # ---- messages to it
 
     def send(self, request: Request) -> None:
         """Send a request that was prepared, or refuse it."""
-        refused = self._no_room() or self._correlation.open(
-            request.id,
-            request,
-            Deadline(request.timeouts, self._node.now()),
-            progress=request.on_progress is not None,
+        id, correlation = request.id, self._correlation
+        deadline = Deadline(request.timeouts, self._node.now())
+        refused = self._no_room() or correlation.open(
+            id, request, deadline, progress=request.on_progress is not None
         )
         if refused is not None:
             request.refuse(refused)
+            return
+        if deadline.at < self._timer_at:
+            self._set_timer(deadline.at)
         # While others are under way there will be more: they go out in one write.
-        elif not self._child.write(request.line, request.id, soon=len(self._correlation) > 1):
+        if not self._child.write(request.line, id, soon=len(correlation) > 1):
             # Why is not known yet; it is as soon as the end of the process is.
-            self._never_sent.add(request.id)
+            self._never_sent.add(id)
 
     def ask(
         self,
@@ -138,7 +156,9 @@ class Peer:
     ) -> None:
         """Send a request of the connection's own, and go on with its outcome."""
         id = next_id()
-        self._correlation.open(id, Step(then), Deadline(Timeouts(timeout), self._node.now()))
+        deadline = Deadline(Timeouts(timeout), self._node.now())
+        self._correlation.open(id, Step(then), deadline)
+        self._set_timer(deadline.at)
         if not self.write(jsonrpc.request(id, method, params)):
             self._never_sent.add(id)
 
@@ -273,12 +293,22 @@ class Peer:
 
     # ---- time
 
-    def next_at(self) -> float | None:
-        """When `expire` has something to do."""
-        return self._correlation.next_at()
+    def _set_timer(self, at: float) -> None:
+        """Let it ring at *at*, unless it does before: then it looks again."""
+        if at < self._timer_at:
+            self._stop_timer()
+            self._timer_at = at
+            self._timer = self._node.after(at - self._node.now(), self._events.due)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = inf
 
     def expire(self) -> None:
         """Refuse the requests whose time is over."""
+        self._stop_timer()
         due = self._correlation.take_due(self._node.now())
         unsent = self._unsent() if due else frozenset[Hashable]()
         for pending in due:
@@ -286,6 +316,9 @@ class Peer:
             pending.waiter.refuse(pending.deadline.error(), delivery)
             if isinstance(pending.waiter, Request):
                 self._cancelled(pending.id, "the request timed out")
+        next_at = self._correlation.next_at()
+        if next_at is not None:
+            self._set_timer(next_at)
 
     # ---- the end
 
@@ -305,7 +338,8 @@ class Peer:
         if self.lost is not None:
             return
         self.lost = error
-        self._hand_over()
+        self._stop_timer()
+        self._hand_over()  # events that came before
         waiting, streams = self._correlation.close_all(error)
         for subscriber in streams:
             subscriber.send(Lost(error, ours=ours))

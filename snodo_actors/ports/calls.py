@@ -10,8 +10,6 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-import anyio
-
 T = TypeVar("T")
 
 Step: TypeAlias = Callable[[], Any]
@@ -83,6 +81,8 @@ async def _wait(flow: Flow[T], value: Any) -> T:
 
 async def _shielded(value: Awaitable[Any]) -> Any:
     """Wait though the task is cancelled, but not for long."""
+    import anyio  # noqa: PLC0415  # costs as much as all that most calls need
+
     with anyio.move_on_after(CLEANUP_TIMEOUT, shield=True):
         return await value
     return None

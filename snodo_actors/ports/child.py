@@ -78,7 +78,6 @@ class Child:
         self._stderr = Stderr(name, options.stderr)
         self._unread_chunks = 0
         self._discarding = False
-        self._output_ended = False
         self._exit: Exit | None = None
         self._reported = False
         self._ladder = StopLadder()
@@ -104,7 +103,7 @@ class Child:
         self._input = write(node, process.stdin, self._input_failed)
         self._output = read(node, process.stdout, self._output_came)
         if process.stderr is not None:
-            self._errors = read(node, process.stderr, self._stderr.received)
+            self._errors = read(node, process.stderr, self._errors_came)
         self._exit_watch = watch_exit(node, process, self._ended)
 
     @property
@@ -161,12 +160,16 @@ class Child:
             self._output.resume()
 
     def _output_over(self) -> None:
-        self._output_ended = True
         if self._exit is not None:
-            self._report()
+            self._report_if_read()
         else:
             # Whoever closes its stdout is on its way out; if it is not, it is shown the way.
             self._node.after(GRACE, self._broke, "eof")
+
+    def _errors_came(self, data: bytes) -> None:
+        self._stderr.received(data)
+        if not data:
+            self._report_if_read()
 
     def _broke(self, reason: Any) -> None:
         if self._exit is None and not self._discarding:
@@ -189,15 +192,20 @@ class Child:
         self._exit = Exit(status, None) if status >= 0 else Exit(128 - status, signal_name(-status))
         if self._exit_watch is not None:
             self._exit_watch.stop()
-        if self._errors is not None:
-            self._errors.drain()
-        if self._output is None or self._output.drain():
-            self._report()
-        else:
+        self._report_if_read()
+        if not self._reported:
             self._node.after(GRACE, self._report)
 
-    def _report(self) -> None:
+    def _report_if_read(self) -> None:
         """Say that it has ended, once what it wrote has been read."""
+        if self._exit is None:
+            return
+        errors_read = self._errors is None or self._errors.drain()
+        output_read = self._output is None or self._output.drain()
+        if errors_read and output_read:
+            self._report()
+
+    def _report(self) -> None:
         if self._reported or self._exit is None:
             return
         self._reported = True

@@ -19,6 +19,8 @@ from supervisors import Node
 Failed = Callable[[OSError], object]
 """Takes what the pipe failed with; nothing can be written any more."""
 
+ENOUGH_LINES = 32
+"""Lines that are worth a write of their own, though there may be more in this turn."""
 PIECE_BYTES = 1 << 16
 """The most that several lines are put together to be written at once: what a pipe holds."""
 
@@ -83,9 +85,8 @@ class PolledWriter:
             self._watch_for_room()
         self._lines.append((key, data))
         self.unsent_bytes += len(data)
-        if soon and not self._is_due:
-            self._is_due = True
-            self._node.loop.soon(self._write_what_is_due)
+        if soon and self._watch is None:
+            self._write_soon()
         return True
 
     def unsent(self) -> set[Hashable]:
@@ -107,8 +108,18 @@ class PolledWriter:
         self._lines = deque((key, b"") for key, _ in self._lines)
         self.unsent_bytes = 0
 
+    def _write_soon(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            self._node.loop.soon(self._write_what_is_due)
+        elif len(self._lines) >= ENOUGH_LINES:
+            self._write_what_waits()  # so that its reader begins while the others are made
+
     def _write_what_is_due(self) -> None:
         self._is_due = False
+        self._write_what_waits()
+
+    def _write_what_waits(self) -> None:
         if self._open and self._watch is None and not self._write_lines():
             self._watch_for_room()
 

@@ -501,6 +501,13 @@ def run_program(server, mode, how, number=None):
     ) as program:
         try:
             assert program.stdout.readline() == "ready\n", program.stderr.read()
+            if number is not None:
+                while not server.facts("recv", tool="hold"):
+                    assert program.poll() is None, program.stderr.read()
+                    time.sleep(0.01)
+                # At this very moment it may be between its last look at signals and its sleep,
+                # which Python itself does not wake for one: see `signal.set_wakeup_fd`.
+                time.sleep(0.05)
             start = time.monotonic()
             if number is not None:
                 program.send_signal(number)

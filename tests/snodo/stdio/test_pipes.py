@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from snodo_actors.ports import reader as readers
+from snodo_actors.ports import writer as writers
 from snodo_actors.ports.reader import PolledReader
 from snodo_actors.ports.threaded import ThreadedReader, ThreadedWriter
 from snodo_actors.ports.writer import PolledWriter
@@ -230,3 +231,115 @@ async def test_closing_while_a_line_is_stuck(pipe):
     pipe.out.close()  # what the end of the process does
     await until(lambda: pipe.into.closed)
     assert pipe.errors == []
+
+
+# ---- writing soon
+
+
+@pytest.fixture
+def writes(monkeypatch):
+    """What goes out in each write."""
+    seen = []
+    write = os.write
+
+    def counted(fd, data):
+        written = write(fd, data)
+        seen.append(bytes(data[:written]))
+        return written
+
+    monkeypatch.setattr("snodo_actors.ports.writer.os.write", counted)
+    return seen
+
+
+async def test_what_is_written_soon_goes_out_together(inner_node, writes):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    for n in range(5):
+        assert writer.write(b"%d\n" % n, n, soon=True)
+    assert writes == []
+    assert writer.unsent() == set(range(5))
+    await until(lambda: writes)
+    assert writes == [b"0\n1\n2\n3\n4\n"]
+    assert (writer.unsent(), writer.unsent_bytes) == (set(), 0)
+    writer.close()
+    pipe.out.close()
+
+
+async def test_what_is_written_at_once_waits_behind_what_is_written_soon(inner_node, writes):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    writer.write(b"first", 1, soon=True)
+    writer.write(b"second", 2)
+    await until(lambda: writes)
+    assert writes == [b"firstsecond"]
+    writer.write(b"third")
+    assert writes[1:] == [b"third"]
+    writer.close()
+    pipe.out.close()
+
+
+async def test_many_lines_do_not_wait_for_the_turn_to_end(inner_node, writes):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    for n in range(writers.ENOUGH_LINES):
+        writer.write(b"%d\n" % n, n, soon=True)
+    assert len(writes) == 1
+    assert writer.unsent_bytes == 0
+    writer.write(b"more", soon=True)
+    await until(lambda: len(writes) == 2)
+    writer.close()
+    pipe.out.close()
+
+
+async def test_what_was_to_go_out_soon_can_be_taken_back(inner_node, writes):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    writer.write(b"a", "a", soon=True)
+    writer.write(b"b", "b", soon=True)
+    assert writer.withdraw("a")
+    await until(lambda: writes)
+    assert writes == [b"b"]
+    writer.write(b"c", "c", soon=True)
+    assert writer.withdraw("c")
+    await anyio.sleep(0.01)
+    assert writes == [b"b"]
+    writer.close()
+    pipe.out.close()
+
+
+async def test_closing_before_it_goes_out(inner_node, writes):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    writer.write(b"a", "a", soon=True)
+    writer.close()
+    await anyio.sleep(0.01)
+    assert (writes, writer.unsent(), writer.unsent_bytes) == ([], {"a"}, 0)
+    assert not writer.write(b"b", soon=True)
+    pipe.out.close()
+
+
+async def test_a_pipe_that_breaks_before_it_goes_out(inner_node):
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    writer.write(b"a", "a", soon=True)
+    pipe.out.close()
+    await until(lambda: pipe.errors)
+    assert writer.unsent() == {"a"}
+    writer.close()
+
+
+async def test_a_full_pipe_and_lines_of_any_length(inner_node):
+    """Long ones go out alone, short ones together, whatever fits at a time."""
+    pipe = Pipe(inner_node, threaded=False)
+    writer = pipe.writer()
+    lines = [bytes([65 + n % 26]) * (n * n * 31 % 150_000 + 1) for n in range(60)]
+    for n, line in enumerate(lines):
+        writer.write(line, n, soon=n % 3 > 0)
+    got = bytearray()
+    while len(got) < sum(map(len, lines)):
+        got += await anyio.to_thread.run_sync(os.read, pipe.out.fileno(), 777)
+    assert got == b"".join(lines)
+    await until(lambda: writer.unsent_bytes == 0)
+    assert writer.unsent() == set()
+    writer.close()
+    pipe.out.close()
