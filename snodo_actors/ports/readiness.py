@@ -64,7 +64,7 @@ def _watch_on_trio(
             try:
                 await ready(fd)
             except trio.ClosedResourceError:
-                return
+                continue  # told so by stop(), of this watch or of the other one of a socket
             if watching:
                 callback()
 

@@ -1,0 +1,1 @@
+"""Bytes to and from HTTP servers: one connection each, called a link."""

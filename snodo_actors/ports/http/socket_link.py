@@ -1,0 +1,287 @@
+"""A link over a socket of its own, with TLS or without.
+
+The socket is watched while the link is open, idle or not, so that its end is noticed at once. Most
+requests are written, and most responses read, by one call of the system each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from functools import partial
+from typing import Final
+
+from snodo_actors.ports.http.layer import TlsLayer
+from snodo_actors.ports.http.link import NOBODY, LinkEvents, Outgoing
+from snodo_actors.ports.http.origin import Origin
+from snodo_actors.ports.readiness import Watch, watch_readable, watch_writable
+from snodo_actors.wire.http1 import End, Head, Item, ResponseReader, Truncated, request_bytes
+from supervisors import Node
+
+READ_BYTES: Final = 1 << 18
+"""The most bytes a read takes."""
+ENCRYPT_BYTES: Final = 1 << 16
+"""The most that is encrypted before it is written."""
+
+
+class _Shared(threading.local):
+    """Where the links of one thread read to, one after another."""
+
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(READ_BYTES))
+
+
+_shared = _Shared()
+
+
+class SocketLink:
+    """Carries requests over a connected socket, which it owns."""
+
+    __slots__ = (
+        "_chunk",
+        "_events",
+        "_keep_alive",
+        "_node",
+        "_origin",
+        "_reader",
+        "_room",
+        "_sock",
+        "_tls",
+        "_unsent",
+        "_watch",
+        "failure",
+        "sent_bytes",
+    )
+
+    def __init__(
+        self,
+        node: Node,
+        sock: socket.socket,
+        origin: Origin,
+        events: LinkEvents,
+        tls: TlsLayer | None = None,
+    ) -> None:
+        self._node = node
+        self._sock: socket.socket | None = sock
+        self._origin = origin
+        self._events = events
+        self._tls = tls
+        self._reader: ResponseReader | None = None  # there while a response is due
+        self._keep_alive = True
+        self._unsent: memoryview | None = None  # of the request, to be encrypted when there is room
+        self._chunk: bytes | memoryview | None = None  # to be written before that
+        self._room: Watch | None = None
+        self._watch: Watch | None = None
+        self.sent_bytes = 0
+        self.failure: OSError | None = None
+        self.resume()
+
+    # ---- the request
+
+    def send(self, request: Outgoing, *, max_bytes: int | None) -> None:
+        """Send *request*; a failure comes as an item, never at once."""
+        assert self._reader is None, "one request at a time"
+        self._reader = ResponseReader(max_bytes, head_request=request.method == "HEAD")
+        self._keep_alive = request.keep_alive
+        self.sent_bytes = 0
+        prefix = self._origin.prefix(request.method)
+        data = request_bytes(prefix, request.fields, request.body, keep_alive=request.keep_alive)
+        if self._tls is None:
+            self._chunk = data
+        else:
+            self._unsent = memoryview(data)
+        self._write()
+
+    def _write(self) -> None:
+        """Write what there is room for, and wait for room for the rest."""
+        try:
+            while (chunk := self._next_chunk()) is not None:
+                sent = self._open_socket().send(chunk)
+                self.sent_bytes += sent
+                if sent < len(chunk):
+                    self._chunk = memoryview(chunk)[sent:]
+                    break
+                self._chunk = None
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self.failure = self.failure or error
+            self._unsent = self._chunk = None
+            # Not now: whoever sends is not told before send() has returned.
+            self._node.loop.soon(self._give_up)
+        self._watch_for_room()
+
+    def _open_socket(self) -> socket.socket:
+        if self._sock is None:
+            raise ConnectionAbortedError("the connection is closed")
+        return self._sock
+
+    def _next_chunk(self) -> bytes | memoryview | None:
+        unsent = self._unsent
+        if self._chunk is None and self._tls is not None and unsent is not None:
+            self._chunk = self._tls.encrypt(unsent[:ENCRYPT_BYTES])
+            self._unsent = unsent[ENCRYPT_BYTES:] or None
+        return self._chunk
+
+    def _watch_for_room(self) -> None:
+        if self._chunk is None:
+            if self._room is not None:
+                self._room.stop()
+                self._room = None
+        elif self._room is None and self._sock is not None:
+            self._room = watch_writable(self._node, self._sock.fileno(), self._there_is_room)
+
+    def _there_is_room(self) -> None:
+        if self._room is not None:  # else it was stopped in this very turn
+            self._write()
+
+    def _give_up(self) -> None:
+        """Take what the server said before it stopped to listen, such as why; then it is over."""
+        while self._sock is not None and self._reader is not None and self._read():
+            pass
+        if self._reader is not None:
+            self._end(self.failure)
+
+    # ---- the response
+
+    def unlimit(self) -> None:
+        """Take a body of any length from here on."""
+        if self._reader is not None:
+            self._reader.unlimit()
+
+    def pause(self) -> None:
+        """Read no more for now."""
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    def resume(self) -> None:
+        """Read again."""
+        if self._watch is None and self._sock is not None:
+            self._watch = watch_readable(self._node, self._sock.fileno(), self._ready)
+
+    def is_usable(self) -> bool:
+        """Tell whether a request can be sent: idle, open, and nothing waits to be read."""
+        if self._sock is None or self._reader is not None:
+            return False
+        reason: OSError | str
+        try:
+            while True:
+                data = self._receive()
+                if data is None or data:
+                    break
+            reason = _closed if data is None else _unasked
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            reason = error
+        # Not now: whoever asks is not told before it has its answer.
+        self._shut()
+        self._node.loop.soon(partial(self._tell_lost, reason))
+        return False
+
+    def _ready(self) -> None:
+        if self._watch is None:
+            return  # it was stopped in the very turn in which there was something
+        self._read()
+        # What this caused is done in this turn of the loop, not in the next.
+        self._node.run_ready_inline()
+
+    def _read(self) -> bool:
+        """Read what there is and hand it over; False if there is nothing now."""
+        try:
+            data = self._receive()
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self._end(error)
+            return True
+        if data is None:
+            self._end(None)
+        elif data:
+            self._take(data)
+        return True
+
+    def _receive(self) -> bytes | None:
+        """Read what there is: no bytes if it was only TLS talking to itself, None at the end."""
+        tls = self._tls
+        if tls is not None and tls.ended:
+            return None
+        view = _shared.view
+        size = self._open_socket().recv_into(view)
+        if not size:
+            return None
+        data = bytes(view[:size])
+        if tls is not None:
+            data = tls.decrypt(data)
+            output = tls.take_output()
+            if output:
+                self._chunk = bytes(self._chunk or b"") + output
+                self._write()
+            if tls.ended and not data:
+                return None
+        return data
+
+    def _take(self, data: bytes) -> None:
+        reader = self._reader
+        if reader is None:
+            self._shut()
+            self._tell_lost(_unasked)
+            return
+        items = reader.feed(data)
+        if items:
+            self._hand_over(items)
+        if self._tls is not None and self._tls.ended and self._sock is not None:
+            self._end(None)
+
+    def _hand_over(self, items: list[Item]) -> None:
+        last = items[-1]
+        if type(last) is not bytes and type(last) is not Head:
+            self._reader = None
+            if type(last) is not End or not last.reusable:
+                self._shut()
+            elif self._chunk is not None or not self._keep_alive:
+                # It answered before it had all of the request, or was told to close.
+                items[-1] = End(reusable=False, framed=last.framed)
+                self._shut()
+        self._events.came(items)
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Close it at once; harmless when repeated."""
+        self._events = NOBODY
+        self._reader = None
+        self._shut()
+
+    def _end(self, error: OSError | None) -> None:
+        self.failure = self.failure or error
+        reader, self._reader = self._reader, None
+        self._shut()
+        if reader is None:
+            self._tell_lost(error or _closed)
+            return
+        items = reader.finish()
+        if error is not None and items and type(items[-1]) is End:
+            items[-1] = Truncated(began=True)  # it lasts until the end, and this was another end
+        self._events.came(items)
+
+    def _tell_lost(self, reason: OSError | str) -> None:
+        self._events.lost(reason)
+
+    def _shut(self) -> None:
+        sock, self._sock = self._sock, None
+        if sock is None:
+            return
+        self.pause()
+        chunk, self._chunk, self._unsent = self._chunk, None, None
+        self._watch_for_room()
+        with contextlib.suppress(OSError):
+            if self._tls is not None and chunk is None:
+                sock.send(self._tls.say_goodbye())
+        sock.close()
+
+
+_closed: Final = "the server closed the connection"
+_unasked: Final = "the server sent what nobody had asked for"
