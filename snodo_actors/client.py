@@ -127,7 +127,8 @@ class Client:
         """
         name = tool if isinstance(tool, str) else tool.get("name")
         params = {"name": text("tool", name), "arguments": _object("arguments", arguments)}
-        return self._call("tools/call", params, options)
+        definition = None if isinstance(tool, str) else tool
+        return self._call("tools/call", params, options, definition)
 
     def get_prompt(
         self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
@@ -284,13 +285,21 @@ class Client:
 
     # ---- how a call goes out
 
-    def _call(self, method: str, params: Mapping[str, Any], options: dict[str, Any]) -> Future[Any]:
+    def _call(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        options: dict[str, Any],
+        definition: Mapping[str, Any] | None = None,
+    ) -> Future[Any]:
         """One request alone where it can be one, else a conversation."""
         read = RequestOptions(**options) if options else NO_OPTIONS
         if not self._options.input_handlers and not callable(read.progress):
-            return self._send(self._request(method, params, read, None))
+            request = self._request(method, params, read, None)
+            request.definition = definition
+            return self._send(request)
         conversation = Conversation(self._node, self.who, self._send)
-        return conversation.follow(self._asking(read, conversation)(method, params))
+        return conversation.follow(self._asking(read, conversation, definition)(method, params))
 
     def _list(self, kind: ListKind, options: dict[str, Any]) -> Future[list[JSONObject]]:
         read, conversation = self._converse(options)
@@ -301,13 +310,20 @@ class Client:
         read = RequestOptions(**options) if options else NO_OPTIONS
         return read, Conversation(self._node, self.who, self._send)
 
-    def _asking(self, options: RequestOptions, conversation: Conversation) -> flows.Asking:
+    def _asking(
+        self,
+        options: RequestOptions,
+        conversation: Conversation,
+        definition: Mapping[str, Any] | None = None,
+    ) -> flows.Asking:
         client = self._options
 
         def new_request(
             method: str, params: Mapping[str, Any], again: JSONObject | None = None
         ) -> Request:
-            return self._request(method, params, options, conversation, again)
+            request = self._request(method, params, options, conversation, again)
+            request.definition = definition
+            return request
 
         def asking(method: str, params: Mapping[str, Any]) -> Flow:
             rounds = None
@@ -347,7 +363,9 @@ class Client:
             if again is not None:
                 request.extra["input_responses"] = again.get("inputResponses")
                 request.extra["request_state"] = again.get("requestState")
+            request.extension = options.extension
             request.on_progress = _progress(options.progress, conversation)
+        request.conversation = conversation
         if telemetry.handlers:
             _tell_of(request)
         if self._profile is not None:

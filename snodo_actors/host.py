@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from snodo_actors.actors import telemetry
-from snodo_actors.actors.connection import close_connection, connection_spec, open_connection
+from snodo_actors.actors.connection import (
+    AnyOpening,
+    close_connection,
+    connection_spec,
+    open_connection,
+)
 from snodo_actors.actors.stdio import Opening
 from snodo_actors.client import Client, WhenDown
 from snodo_actors.words.checks import text
@@ -14,7 +19,7 @@ from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.targets import read_target
-from snodo_actors.words.types import Custom, Stdio
+from snodo_actors.words.types import Custom, Http, Stdio
 from supervisors import (
     SHUTDOWN,
     Backoff,
@@ -167,15 +172,20 @@ def client(name: str, *, when_down: WhenDown = "wait", **options: Any) -> Client
 
 def _read_opening(
     target: Any, options: dict[str, Any], *, owned: bool, who: str | None = None
-) -> Opening | Error:
+) -> AnyOpening | Error:
     read = read_target(target)
-    if not isinstance(read, Stdio):
-        raise TypeError(f"only stdio targets can be connected to, not {read}")
+    if not isinstance(read, Stdio | Http):
+        raise TypeError(f"a transport of one's own cannot be put into a tree: {read}")
     allowed = (
         allowed_versions(options.pop("protocol")) if "protocol" in options else allowed_versions()
     )
     if isinstance(allowed, Error):
         return allowed.named(who or str(read))
+    if isinstance(read, Http):
+        from snodo_actors.actors.http_opening import read_http_opening  # noqa: PLC0415  # not everybody has HTTP
+
+        owner = _owner(options.pop("owner", None), owned=False)
+        return read_http_opening(read, options, allowed, who or str(read), owner)
     stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
     client = ClientOptions(**options)
     checked = StdioOptions(**stdio)

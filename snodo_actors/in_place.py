@@ -106,7 +106,14 @@ class InPlaceClient(Client):
             lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me),
         )
 
-    def _call(self, method: str, params: Mapping[str, Any], options: dict[str, Any]) -> Future[Any]:
+    def _call(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        options: dict[str, Any],
+        definition: Mapping[str, Any] | None = None,
+    ) -> Future[Any]:
+        del definition  # only HTTP says in headers what it tells
         read, conversation = self._converse(options)
         return conversation.follow(self._asking(read, conversation)(method, params))
 

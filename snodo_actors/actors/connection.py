@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from snodo_actors.actors.request import Profile, Ready, ended_because
-from snodo_actors.actors.stdio import Opening, StdioPort
+from snodo_actors.actors.stdio import Opening as StdioOpening
+from snodo_actors.actors.stdio import StdioPort
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from supervisors import (
@@ -35,6 +36,10 @@ from supervisors import (
     stop,
 )
 
+if TYPE_CHECKING:
+    from snodo_actors.actors.http_opening import HttpOpening
+
+AnyOpening: TypeAlias = "StdioOpening | HttpOpening"
 RestartType = Literal["permanent", "transient", "temporary"]
 
 CONNECTIONS = "snodo_actors.connections"
@@ -49,7 +54,7 @@ class Connection(Supervisor):
 
     def init(
         self,
-        opening: Opening,
+        opening: AnyOpening,
         restart: RestartType,
         restart_delay: Backoff | None,
         name: str | None,
@@ -58,22 +63,27 @@ class Connection(Supervisor):
 
         The streams of other connections outlive them, until their owners have what is queued.
         """
-        port = StdioPort.child_spec(
-            opening,
-            id="port",
-            name=name,
-            restart=restart,
-            restart_delay=restart_delay,
-            shutdown=PORT_SHUTDOWN,
-            significant=restart != "permanent",
-        )
-        children = [port]
+        if isinstance(opening, StdioOpening):
+            port = StdioPort.child_spec(
+                opening,
+                id="port",
+                name=name,
+                restart=restart,
+                restart_delay=restart_delay,
+                shutdown=PORT_SHUTDOWN,
+                significant=restart != "permanent",
+            )
+            children = [port]
+        else:
+            from snodo_actors.actors.http_connection import http_children  # noqa: PLC0415  # not everybody has HTTP
+
+            children = http_children(opening, restart, restart_delay, name)
         if name is not None:
             # Streams know when the port is gone and what to do then: its restart is not theirs.
             children.insert(0, _supervisor_of_many("subscriptions", subscriptions_name(name)))
         return self.tree(
             children,
-            strategy="one_for_one",
+            strategy="one_for_one" if isinstance(opening, StdioOpening) else "rest_for_one",
             max_restarts=MANY,
             max_seconds=1.0,
             auto_shutdown="any_significant" if restart != "permanent" else "never",
@@ -101,7 +111,9 @@ class Opened:
     profile: Profile
 
 
-async def open_connection(node: Node, opening: Opening, started: Callable[[Ref], object]) -> Opened:
+async def open_connection(
+    node: Node, opening: AnyOpening, started: Callable[[Ref], object]
+) -> Opened:
     """Open a connection under the node's own supervisor; *started* is told of it at once.
 
     Raises:
@@ -120,7 +132,7 @@ async def open_connection(node: Node, opening: Opening, started: Callable[[Ref],
         children = await connection.which_children()
     except CallExit as ended:
         raise _why(ended.reason).named(opening.who) from None
-    port = children[0].ref
+    port = next((child.ref for child in children if child.id == "port"), None)
     if not isinstance(port, Ref):
         raise connection_closed("closed").named(opening.who)  # it has just ended
     ready = Ready(node)
@@ -156,7 +168,7 @@ def _why(reason: ExitReason) -> Error:
 
 def connection_spec(
     name: str,
-    opening: Opening,
+    opening: AnyOpening,
     *,
     restart: RestartType,
     restart_delay: Backoff | None,

@@ -54,7 +54,7 @@ class Conversation(Future[Any]):
         self.who = who
         self._send = send
         self._request: Request | None = None
-        self._work: deque[tuple[UserCode, bool]] = deque()
+        self._work: deque[tuple[UserCode, Callable[[Any], object] | None]] = deque()
         self._bell: Future[None] | None = None
         self._flow: Flow | None = None
 
@@ -70,7 +70,15 @@ class Conversation(Future[Any]):
         if not self.done():
             if len(self._work) >= MAX_PROGRESS:
                 self._work.popleft()  # progress too: none comes while a handler's answer is due
-            self._work.append((UserCode(function, params), False))
+            self._work.append((UserCode(function, params), None))
+            self._ring()
+
+    def serve(
+        self, handler: Callable[[Any], Any], params: Any, then: Callable[[Any], object]
+    ) -> None:
+        """Let *handler* answer the server where the call is awaited; *then* takes the answer."""
+        if not self.done():
+            self._work.append((UserCode(handler, params), then))
             self._ring()
 
     # ---- from step to step
@@ -98,7 +106,7 @@ class Conversation(Future[Any]):
         elif isinstance(step, Pause):
             self.node.after(step.seconds, self._advance, None)
         else:
-            self._work.append((step, True))
+            self._work.append((step, self._advance))
             self._ring()
 
     def _answered(self, request: Any) -> None:
@@ -141,7 +149,7 @@ class Conversation(Future[Any]):
     def __await__(self) -> Generator[Any, Any, Any]:
         while True:
             while self._work:
-                work, wanted = self._work.popleft()
+                work, then = self._work.popleft()
                 try:
                     value = work.function(work.argument)
                     if inspect.isawaitable(value):
@@ -152,8 +160,8 @@ class Conversation(Future[Any]):
                 except BaseException:
                     self._withdrawn()
                     raise
-                if wanted:
-                    self._advance(value)
+                if then is not None:
+                    then(value)
             if self.done():
                 return self._result()
             bell = self._new_bell()
@@ -179,7 +187,7 @@ class Conversation(Future[Any]):
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             while self._work:
-                work, wanted = self._work.popleft()
+                work, then = self._work.popleft()
                 try:
                     value = work.function(work.argument)
                     if inspect.isawaitable(value):
@@ -189,8 +197,8 @@ class Conversation(Future[Any]):
                 except BaseException as error:
                     self._broke(error)
                     raise
-                if wanted:
-                    self._advance(value)
+                if then is not None:
+                    then(value)
             if self.done():
                 return self._result()
             bell = self._new_bell()

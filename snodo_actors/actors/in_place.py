@@ -49,7 +49,7 @@ class InPlaceConversation(Conversation):
 
     def _take(self, request: Request) -> None:
         if not request.done():
-            self._work.append((UserCode(self._carried_out, request), False))
+            self._work.append((UserCode(self._carried_out, request), None))
             self._ring()
 
     def _carried_out(self, request: Request) -> Any:

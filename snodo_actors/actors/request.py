@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import pykka
 
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.catalog import refusal
+from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.ids import next_id
 from snodo_actors.wire.meta import build_params
 from snodo_actors.words.errors import Delivery, Error, RequestTimeout
@@ -33,6 +34,8 @@ class Profile:
     session: Session | None
     meta: Mapping[str, Any]
     capabilities: Mapping[str, Any]
+    has_head: ClassVar[bool] = False
+    """Whether a request says something outside its line, in the headers of HTTP."""
     under_way: Sized = ()
     """The requests that wait for their answers on this connection."""
     end_of_line: bytes = field(init=False)
@@ -41,6 +44,11 @@ class Profile:
     def __post_init__(self) -> None:
         meta = b'"_meta":' + codec.encode_ascii(self.meta) if self.meta else b""
         object.__setattr__(self, "end_of_line", meta + b"}}\n")
+
+    def head(self, request: Request, params: Mapping[str, Any]) -> Fields | Error:
+        """Build the header fields that *request*, with its final *params*, decides."""
+        del request, params
+        return ()
 
     def line(self, id: int, method: str, params: Mapping[str, Any]) -> bytes:
         """Make the line of a request whose *params* have no `_meta`; that of `prepare`, quicker."""
@@ -64,7 +72,11 @@ class Request(Future[Any]):
     """One request and, once it is there, its result."""
 
     __slots__ = (
+        "conversation",
+        "definition",
+        "extension",
         "extra",
+        "fields",
         "id",
         "line",
         "method",
@@ -72,6 +84,7 @@ class Request(Future[Any]):
         "on_progress",
         "otherwise",
         "params",
+        "place",
         "port",
         "profile",
         "timeouts",
@@ -101,6 +114,14 @@ class Request(Future[Any]):
         self.port: Ref | None = None
         self.profile: Profile | None = None
         self.line = b""
+        self.fields: Fields = ()
+        self.extension: Any = None
+        self.definition: Mapping[str, Any] | None = None
+        """The tool that is called, if its caller knows it."""
+        self.place: Any = None
+        """Where its connection has it."""
+        self.conversation: Any = None
+        """The call it is a part of, where the user's code can run."""
         self.otherwise: Callable[[Request], object] | None = None
         """What to do when the connection fails before it took the request; None: fail too."""
 
@@ -119,7 +140,7 @@ class Request(Future[Any]):
         plain = not self.extra and self.on_progress is None and "_meta" not in params
         if plain and isinstance(params, dict):
             self.line = profile.line(self.id, self.method, params)
-            return None
+            return self._prepare_head(profile, params) if profile.has_head else None
         params = build_params(
             params,
             profile.meta,
@@ -127,6 +148,13 @@ class Request(Future[Any]):
             **self.extra,
         )
         self.line = codec.encode_ascii(jsonrpc.request(self.id, self.method, params)) + b"\n"
+        return self._prepare_head(profile, params) if profile.has_head else None
+
+    def _prepare_head(self, profile: Profile, params: Mapping[str, Any]) -> Error | None:
+        fields = profile.head(self, params)
+        if isinstance(fields, Error):
+            return fields.again().named(self.who)
+        self.fields = fields
         return None
 
     def __await__(self) -> Generator[Any, Any, Any]:

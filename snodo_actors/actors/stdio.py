@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.handlers import Raised, Returned
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
+from snodo_actors.actors.starts import Starts
 from snodo_actors.actors.stdio_peer import MAX_PENDING, Peer
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.waiting import claim
@@ -41,12 +42,6 @@ from supervisors import (
     when_down,
 )
 from supervisors import Error as ErrorReason
-
-
-class Starts:
-    """How often the port of one connection was started."""
-
-    count = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,17 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The server closed the connection of the stream *id*, without a response."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The connection is gone; *ours* if we closed it."""
 
     error: Error
     ours: bool
+    id: int | None = None
+    """The stream, if only that one is lost, as its connection was its own."""

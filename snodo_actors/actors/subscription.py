@@ -21,6 +21,7 @@ from snodo_actors.actors.streams import (
     CancelStream,
     Close,
     Demand,
+    Disconnected,
     Lost,
     Notified,
     OpenStream,
@@ -33,7 +34,7 @@ from snodo_actors.wire.ids import next_id
 from snodo_actors.wire.meta import build_params
 from snodo_actors.words.errors import Error
 from snodo_actors.words.listen_options import ListenOptions
-from snodo_actors.words.lost import connection_closed
+from snodo_actors.words.lost import connection_closed, stream_closed
 from snodo_actors.words.types import Acknowledged, JSONObject
 from supervisors import (
     NORMAL,
@@ -117,7 +118,7 @@ class SubscriptionActor(GenServer):
         """What reports show: not what the events hold."""
         return {"who": self.listen.who, "owner": str(self.listen.owner), "id": self._id}
 
-    def handle_info(self, message: Any) -> Any:
+    def handle_info(self, message: Any) -> Any:  # noqa: C901  # one arm for each message
         """Handle what the owner wants and what the port hands over."""
         deeds: list[stream.Deed] = []
         match message:
@@ -133,8 +134,10 @@ class SubscriptionActor(GenServer):
                 deeds = self._stream.answered(jsonrpc.read_response(response), response)
             case Cancelled(id) if id == self._id:
                 deeds = self._stream.cancelled()
-            case Lost(error, ours) if self._id:
+            case Lost(error, ours, id) if self._id and id in (None, self._id):
                 deeds = self._lost(error, ours=ours)
+            case Disconnected(id) if id == self._id:
+                deeds = self._disconnected()
             case Profile():
                 deeds = self._begin(message)
             case Down(watch, _, reason):
@@ -210,11 +213,18 @@ class SubscriptionActor(GenServer):
         self._port.send(OpenStream(self._id, line, self.ref))
         return []
 
+    def _disconnected(self) -> list[stream.Deed]:
+        if self.listen.resubscribe and self._opened_once:
+            return self._lost(stream_closed(), ours=False)
+        return self._stream.disconnected()
+
     def _lost(self, error: Error, *, ours: bool) -> list[stream.Deed]:
         named = error.again().named(self.listen.who)
         if ours:
             return self._stream.aborted(named)
-        comes_back = self.listen.resubscribe and isinstance(self.listen.port, str)
+        # A port that is there still lost no more than this stream.
+        by_name = isinstance(self.listen.port, str)
+        comes_back = self.listen.resubscribe and (by_name or self._port_watch is not None)
         if not (comes_back and self._opened_once) or self._stream.done:
             return self._stream.lost(named)
         # The buffer stays, with what the owner has not asked for yet; only the request is new.

@@ -29,9 +29,15 @@ class Timeouts:
 class Deadline:
     """The end of one request's time, which runs from *now*."""
 
-    __slots__ = ("_cap", "_capped", "_resets", "_timeout", "_total", "at")
+    __slots__ = ("_cap", "_capped", "_resets", "_timeout", "_timeouts", "_total", "at")
 
     def __init__(self, timeouts: Timeouts, now: float) -> None:
+        self._timeouts = timeouts
+        self.restart(now)
+
+    def restart(self, now: float) -> None:
+        """Let the time run from *now*, as for another attempt."""
+        timeouts = self._timeouts
         self._timeout = inf if timeouts.timeout is None else timeouts.timeout
         self._resets = timeouts.reset_timeout_on_progress
         self._capped = False

@@ -197,6 +197,10 @@ class Pool(Generic[C]):
             self._forget_idle(slot)
         return deeds
 
+    def busy(self) -> list[C]:
+        """Tell which calls have a connection."""
+        return list(self._busy.values())
+
     def statistics(self) -> Statistics:
         """Count slots and waiting calls."""
         return Statistics(len(self._idle), len(self._busy), len(self._waiting))

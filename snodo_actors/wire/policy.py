@@ -55,16 +55,19 @@ _BASE: Final = (
     Mirror("mcp-method", ("method",), is_encoded=False),
 )
 _STATELESS: Final = Policy(mirrors=_BASE)
+NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""Which of its params says, by method, what a request is about."""
+
 _NAMED: Final = {
     method: Policy(mirrors=(*_BASE, Mirror("mcp-name", ("params", field))))
-    for method, field in {
-        "tools/call": "name",
-        "prompts/get": "name",
-        "resources/read": "uri",
-        "tasks/get": "taskId",
-        "tasks/update": "taskId",
-        "tasks/cancel": "taskId",
-    }.items()
+    for method, field in NAMED_BY.items()
 }
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from snodo_actors.words.checks import pairs, positive, seconds
 from snodo_actors.words.types import INHERIT, Inherit
@@ -52,6 +52,11 @@ class HttpOptions:
     pool_idle_timeout: float | None = POOL_IDLE_TIMEOUT
     pool_max_requests: int = POOL_MAX_REQUESTS
     transport: Any = None
+
+    @property
+    def header_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The headers as they were checked."""
+        return cast("tuple[tuple[str, str], ...]", self.headers)
 
     def __post_init__(self) -> None:
         provider = _provider(self.token_provider)

@@ -1,0 +1,443 @@
+"""The port of one HTTP connection: an actor that keeps the books of its pool.
+
+It receives what callers want and what workers have to tell, and hands each exchange to a worker, or
+lets it wait. It settles the version, holds the session and has it renewed, asks for tokens, and
+knows what only the connection as a whole can know.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from snodo_actors.actors import telemetry
+from snodo_actors.actors.http_exchange import CallExchange, Exchange
+from snodo_actors.actors.http_messages import (
+    Detached,
+    Family,
+    Finished,
+    HeadersRefused,
+    Post,
+    Refused,
+    SessionLost,
+    StreamRefused,
+    StreamStarted,
+    TimedOut,
+)
+from snodo_actors.actors.http_profile import HttpProfile
+from snodo_actors.actors.http_settling import Settling
+from snodo_actors.actors.http_streams import StreamExchange, Streams
+from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
+from snodo_actors.actors.http_worker import HttpWorker
+from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
+from snodo_actors.actors.streams import CancelStream, OpenStream
+from snodo_actors.actors.waiting import claim
+from snodo_actors.machines import pool as books
+from snodo_actors.machines import renewal
+from snodo_actors.machines.deadline import Deadline
+from snodo_actors.wire.meta import version_meta
+from snodo_actors.words.errors import Error
+from snodo_actors.words.failures import timed_out
+from snodo_actors.words.http_options import HttpOptions
+from snodo_actors.words.lost import connection_closed, exchange_failed, owner_ended
+from snodo_actors.words.types import Session
+from snodo_actors.words.versions import is_stateless
+from supervisors import (
+    SHUTDOWN,
+    Down,
+    ExitReason,
+    Future,
+    GenServer,
+    Monitor,
+    Ref,
+    Shutdown,
+    Stop,
+    TimerHandle,
+    monitor,
+    unregister,
+)
+from supervisors import Error as ErrorReason
+from supervisors import exit as send_exit
+
+MAX_WAITING = 100_000
+"""Calls that may wait for a connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    slot: int
+    exchange: Exchange
+    outcome: Future[Any]
+
+
+class _Due:
+    __slots__ = ()
+
+
+_DUE = _Due()
+
+
+class HttpPort(GenServer):
+    """The actor of one HTTP connection."""
+
+    trap_exit: ClassVar[bool] = True
+
+    def init(self, opening: Any, family: Family) -> None:
+        """Begin to settle the version."""
+        self.opening = opening
+        self.profile: Profile | None = None
+        self._family = family
+        family.port = self.ref
+        family.version = None
+        http: HttpOptions = opening.http
+        self._pool: books.Pool[Exchange] = books.Pool(
+            size=http.pool_size,
+            idle_timeout=http.pool_idle_timeout,
+            max_requests=http.pool_max_requests,
+            max_waiting=MAX_WAITING,
+        )
+        self._workers: dict[int, Ref] = {}
+        self._watches: dict[Monitor, int] = {}
+        self._unwanted: set[int] = set()
+        self._streaming: dict[int, Exchange] = {}
+        """Exchanges whose answers are streams, by the slots they had."""
+        self._timer: TimerHandle | None = None
+        self._timer_at = inf
+        self._waiting: deque[Request] = deque()
+        self._ready: list[Ready] = []
+        self._cause: Error | None = None
+        self._renewal: renewal.Renewal[Exchange] | None = None
+        provider = http.token_provider
+        url = family.url
+        self._tokens = None if provider is None else Tokens(self.node, self.ref, provider, url)
+        self._streams = Streams(family, self.node, self.ref)
+        if opening.owner is not None:
+            self._owner_watch: Monitor | None = monitor(opening.owner)
+        else:
+            self._owner_watch = None
+        opening.starts.count += 1
+        if opening.starts.count > 1 and telemetry.handlers:
+            telemetry.emit("port.restart", who=opening.who)
+        self._settling = Settling(self._family, self.node, self._submit)
+        self._settling.start(opening.allowed, self._settled, self._not_settled)
+        for request in claim(self.ref.name):
+            request.port = self.ref
+            self._take(request)
+
+    def handle_info(self, message: Any) -> Any:  # noqa: C901  # one arm for each message
+        """Handle what callers want and workers tell."""
+        match message:
+            case Finished(slot=slot, reusable=reusable):
+                self._carry_out(self._pool.finished(slot, reusable=reusable, now=self.node.now()))
+            case Request():
+                self._take(message)
+            case _Started():
+                self._started(message)
+            case Detached(exchange, _):
+                self._streaming[exchange.slot] = exchange
+                self._carry_out(self._pool.detached(exchange.slot))
+            case Down():
+                return self._down(message)
+            case _Due():
+                self._timer, self._timer_at = None, inf
+                self._carry_out(self._pool.due(self.node.now()))
+            case Cancel(request, why):
+                self._cancel(request, why)
+            case TimedOut(exchange):
+                self._tell_cancelled(exchange, "the request timed out")
+            case Post(exchange):
+                self._submit(exchange)
+            case Tokened(exchange, token):
+                self._tokened(exchange, token)
+            case Refused(exchange, status, challenge):
+                exchange.refreshed = True
+                assert self._tokens is not None
+                self._tokens.refresh(exchange, status, challenge)
+            case Refreshed(_, token):
+                assert self._tokens is not None
+                for exchange in self._tokens.refreshed(message):
+                    self._tokened(exchange, token)
+            case SessionLost(exchange):
+                self._session_lost(exchange)
+            case HeadersRefused():
+                self._find_headers(message)
+            case Ready():
+                if self.profile is not None:
+                    message.try_set(self.profile)
+                else:
+                    self._ready.append(message)
+            case OpenStream():
+                self._submit_stream(self._streams.open(message))
+            case CancelStream():
+                self._streams.cancel(message)
+            case StreamStarted():
+                self._streams.started(message)
+            case StreamRefused(_, status, challenge):
+                stream = self._streams.refused(message)
+                if stream is not None and self._tokens is not None:
+                    self._tokens.refresh(stream, status, challenge)
+            case _:
+                return super().handle_info(message)
+        return None if self._cause is None else Stop(ErrorReason(self._cause))
+
+    async def terminate(self, reason: ExitReason) -> None:
+        """Tell everybody who waits, and end the session."""
+        if self.ref.name is not None and not reason.is_calm:
+            unregister(self.ref.name)  # whoever comes by name waits for the next one
+        error = self._cause or ended_because(reason)
+        waiting, self._waiting = self._waiting, deque()
+        for request in waiting:
+            request.server_ended(reason)
+        ready, self._ready = self._ready, []
+        for one in ready:
+            one.try_fail(error.again().named(self.opening.who))
+        if self._timer is not None:
+            self._timer.cancel()
+        self._streams.close(error)
+        for exchange in self._streaming.values():
+            exchange.refuse(error)
+        for deed in self._pool.close():
+            if isinstance(deed, books.Refuse):
+                deed.call.refuse(error, "never_sent")
+        for exchange in self._pool.busy():
+            exchange.refuse(error, None if exchange.sent else "never_sent")
+        session = self._session()
+        if session is not None and session.id is not None and self.node.running:
+            await self._settling.end(session)
+
+    def format_status(self) -> Any:
+        """What reports show: no headers, no arguments of calls."""
+        version = self.profile.version if self.profile is not None else None
+        return {"url": self._family.url, "version": version, "pool": self._pool.statistics()}
+
+    # ---- the version and the session
+
+    def _session(self) -> Session | None:
+        return None if self._renewal is None else self._renewal.session
+
+    def _settled(self, version: str, session: Session | None) -> None:
+        client = self.opening.client
+        self._family.version = version
+        if session is not None:
+            self._renewal = renewal.Renewal(session, MAX_WAITING)
+        meta = version_meta(version, client.capabilities, client.client_info)
+        self.profile = HttpProfile(version, session, meta, client.capabilities)
+        for ready in self._ready:
+            ready.try_set(self.profile)
+        self._ready.clear()
+        while self._waiting:
+            self._send(self._waiting.popleft(), self.profile)
+
+    def _not_settled(self, error: Error) -> None:
+        self._cause = error.named(self.opening.who)
+        self.ref.send(_DUE)  # the end is looked for after each message
+
+    def _session_lost(self, exchange: Exchange) -> None:
+        assert self._renewal is not None
+        sent_in = exchange.session
+        assert sent_in is not None
+        deed = self._renewal.lost(exchange, sent_in, again=exchange.renewed)
+        exchange.renewed = True
+        match deed:
+            case renewal.Renew(old):
+                self._settling.renew(old, self._renewed, self._not_renewed)
+            case renewal.SendAgain(request, _):
+                self._submit(request)
+            case renewal.Failed(request, error):
+                request.refuse(error)
+            case renewal.Wait():
+                pass
+
+    def _renewed(self, _version: str, session: Session | None) -> None:
+        assert self._renewal is not None
+        assert session is not None
+        for again in self._renewal.renewed(session):
+            self._submit(again.request)
+
+    def _not_renewed(self, error: Error) -> None:
+        assert self._renewal is not None
+        for failed in self._renewal.failed(error):
+            failed.request.refuse(failed.error)
+
+    # ---- requests
+
+    def _take(self, request: Request) -> None:
+        if request.done():
+            return
+        if self.profile is not None:
+            self._send(request, self.profile)
+        elif len(self._waiting) >= MAX_WAITING:
+            request.refuse(connection_closed(("max_pending", MAX_WAITING), delivery="never_sent"))
+        else:
+            self._waiting.append(request)
+            timeout = request.timeouts.timeout
+            if timeout is not None:
+                timer = self.node.after(
+                    timeout, lambda: request.refuse(timed_out(timeout, delivery="never_sent"))
+                )
+                request.add_done_callback(lambda _request: timer.cancel())
+
+    def _send(self, request: Request, profile: Profile) -> None:
+        if request.done():
+            return
+        if request.profile is not profile:
+            try:
+                refused = request.prepare(profile)
+            except (TypeError, ValueError) as error:
+                request.try_fail(error)
+                return
+            if refused is not None:
+                request.try_fail(refused)
+                return
+        fields = request.fields
+        if request.method == "tools/call" and is_stateless(profile.version):
+            fields += self._family.tools.fields(request.params, request.definition)
+        exchange = CallExchange(request, fields, Deadline(request.timeouts, self.node.now()))
+        request.place = exchange
+        self._submit(exchange)
+
+    def _submit(self, exchange: Exchange) -> None:
+        """Let the *exchange* have a token, if there are any, and then a connection."""
+        if exchange.session is None or exchange.renewed:
+            exchange.session = self._session()
+        if self._tokens is not None and not exchange.refreshed:
+            self._tokens.fetch(exchange)
+        else:
+            self._enqueue(exchange)
+
+    def _submit_stream(self, exchange: StreamExchange) -> None:
+        if self._tokens is not None:
+            self._tokens.fetch(exchange)
+        else:
+            self._streams.start(exchange)
+
+    def _tokened(self, exchange: Exchange, token: str | Error | None) -> None:
+        if isinstance(token, Error):
+            exchange.refuse(token.again())
+            return
+        exchange.token = token
+        if isinstance(exchange, StreamExchange):
+            self._streams.start(exchange)
+            return
+        exchange.deadline.restart(self.node.now())  # a provider's time is not the server's
+        self._enqueue(exchange)
+
+    def _enqueue(self, exchange: Exchange) -> None:
+        if not exchange.done:
+            now = self.node.now()
+            self._carry_out(self._pool.request(exchange, exchange.deadline.at, now))
+
+    def _cancel(self, request: Request, why: str) -> None:
+        exchange: Exchange | None = request.place
+        if exchange is None:
+            return
+        if exchange.slot in self._streaming:
+            del self._streaming[exchange.slot]
+            if exchange.worker is not None:
+                send_exit(exchange.worker, SHUTDOWN)
+        else:
+            self._carry_out(self._pool.cancelled(exchange))
+        self._tell_cancelled(exchange, why)
+
+    def _tell_cancelled(self, exchange: Exchange, why: str) -> None:
+        """Tell a server of the initialize era, which does not take a disconnect for it."""
+        profile = self.profile
+        if profile is not None and not is_stateless(profile.version) and exchange.sent:
+            self._settling.tell_cancelled(exchange.id, why, self._session())
+
+    def _find_headers(self, refused: HeadersRefused) -> None:
+        """List the tools for the headers that a call lacked, and send it once more."""
+        exchange, response = refused.exchange, refused.response
+        exchange.listed = True
+        assert isinstance(exchange, CallExchange)
+        request = exchange.request
+
+        def found(_outcome: Any) -> None:
+            fields = self._family.tools.fields(request.params, None)
+            if not fields:
+                exchange.answered(response.message, response.head)
+            elif not exchange.done:
+                exchange.fields = request.fields + fields
+                exchange.deadline.restart(self.node.now())
+                self._submit(exchange)
+
+        if request.definition is not None:
+            exchange.answered(response.message, response.head)
+        else:
+            self._settling.list_tools(self.profile, self.opening.client.max_pages, found)
+
+    # ---- the pool
+
+    def _carry_out(self, deeds: list[books.Deed[Exchange]]) -> None:
+        for deed in deeds:
+            match deed:
+                case books.Hand(slot, call):
+                    call.slot = slot
+                    self._workers[slot].send(call)
+                case books.Open(slot, call):
+                    call.slot = slot
+                    self._start_worker(slot, call)
+                case books.Stop(slot):
+                    worker = self._workers.pop(slot, None)
+                    if worker is None:
+                        self._unwanted.add(slot)
+                    else:
+                        send_exit(worker, SHUTDOWN)
+                case books.Refuse(call, why):
+                    call.refuse(_refusal(call, why))
+        at = self._pool.next_at()
+        if at is not None and at < self._timer_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = at
+            self._timer = self.node.after(at - self.node.now(), self.ref.send, _DUE)
+
+    def _start_worker(self, slot: int, first: Exchange) -> None:
+        workers = self._family.workers
+        assert workers is not None
+        spec = HttpWorker.child_spec(self._family, slot, first, restart="temporary")
+        outcome = workers.start_child(spec)
+        outcome.add_done_callback(lambda started: self.ref.send(_Started(slot, first, started)))
+
+    def _started(self, started: _Started) -> None:
+        slot, outcome = started.slot, started.outcome
+        if outcome.exception() is not None:
+            self._unwanted.discard(slot)
+            started.exchange.refuse(exchange_failed(outcome.exception()), "never_sent")
+            self._carry_out(self._pool.down(slot))
+            return
+        worker: Ref = outcome.get()
+        if slot in self._unwanted:
+            self._unwanted.remove(slot)
+            send_exit(worker, SHUTDOWN)
+            return
+        self._workers[slot] = worker
+        self._watches[monitor(worker)] = slot
+
+    def _down(self, down: Down) -> Any:
+        if down.monitor is self._owner_watch:
+            self._cause = owner_ended(str(self.opening.owner), down.reason)
+            return Stop(Shutdown(self._cause))
+        slot = self._watches.pop(down.monitor, None)
+        if slot is None:
+            self._streams.down(down)
+            return None
+        self._workers.pop(slot, None)
+        exchange = self._streaming.pop(slot, None)
+        if exchange is not None:
+            exchange.refuse(exchange_failed(down.reason))
+        else:
+            self._carry_out(self._pool.down(slot))
+        return None
+
+
+def _refusal(call: Exchange, why: books.Why) -> Error:
+    if why == "timeout":
+        return call.deadline.error().again("never_sent")
+    if why == "worker_down":
+        return exchange_failed("worker_down")
+    if why == "full":
+        return connection_closed(("max_pending", MAX_WAITING), delivery="never_sent")
+    return connection_closed("closed", delivery="never_sent")

@@ -1,0 +1,192 @@
+"""The messages an HTTP connection sends of its own accord, one exchange after the other.
+
+They settle the version, renew and end the session, tell of cancelled requests and list the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from snodo_actors.actors.http_exchange import Exchange, Headers, OwnExchange, Then
+from snodo_actors.actors.http_messages import Family
+from snodo_actors.actors.http_profile import core_fields
+from snodo_actors.actors.http_worker_streams import POSTED
+from snodo_actors.actors.request import Profile
+from snodo_actors.machines import negotiation as talks
+from snodo_actors.machines.deadline import Deadline, Timeouts
+from snodo_actors.machines.pages import Fetch, Pages, read_page
+from snodo_actors.wire import jsonrpc
+from snodo_actors.wire.catalog import DISCOVER
+from snodo_actors.wire.headers import Fields, is_field_value
+from snodo_actors.wire.ids import next_id
+from snodo_actors.wire.meta import build_params, version_meta
+from snodo_actors.words.errors import Error, TransportError
+from snodo_actors.words.types import JSONObject, Session
+from snodo_actors.words.versions import STATELESS
+from supervisors import Future, Node
+
+END_SESSION_TIMEOUT = 5.0
+"""Seconds the end of a session may take when a connection is closed."""
+
+Settled = Callable[[str, Session | None], object]
+NotSettled = Callable[[Error], object]
+Submit = Callable[[Exchange], object]
+
+
+class Settling:
+    """Sends what has to be sent through *submit*."""
+
+    def __init__(self, family: Family, node: Node, submit: Submit) -> None:
+        self._family = family
+        self._node = node
+        self._submit = submit
+
+    # ---- the version
+
+    def start(self, allowed: Iterable[str], settled: Settled, failed: NotSettled) -> None:
+        """Settle one of the *allowed* versions."""
+        talk = self._talk(allowed)
+        _Talk(self, talk, settled, failed).carry_out(talk.start())
+
+    def renew(self, old: Session, settled: Settled, failed: NotSettled) -> None:
+        """Start a session in place of the *old* one, in the version it has."""
+        talk = self._talk([old.version])
+        _Talk(self, talk, settled, failed).carry_out(talk.start())
+
+    def _talk(self, allowed: Iterable[str]) -> talks.Negotiation:
+        client = self._family.client
+        return talks.Negotiation(
+            allowed, capabilities=client.capabilities, client_info=client.client_info
+        )
+
+    # ---- the session's end, and what a server is told
+
+    def end(self, session: Session) -> Future[Any]:
+        """Tell the server that the *session* is over; the future is done, whatever it says."""
+        ended: Future[Any] = Future(self._node)
+        limit = self._family.client.timeout
+        timeout = END_SESSION_TIMEOUT if limit is None else min(limit, END_SESSION_TIMEOUT)
+        self.send(
+            None,
+            (),
+            timeout,
+            lambda _outcome, _headers: ended.try_set(None),
+            session,
+            verb="DELETE",
+        )
+        return ended
+
+    def tell_cancelled(self, id: Any, why: str, session: Session | None) -> None:
+        """Tell the server that nobody waits for the request *id* any more."""
+        message = jsonrpc.cancelled(id, why)
+        self.send(message, POSTED, END_SESSION_TIMEOUT, lambda _outcome, _headers: None, session)
+
+    # ---- the tools
+
+    def list_tools(
+        self, profile: Profile | None, max_pages: int, then: Callable[[Error | None], object]
+    ) -> None:
+        """Read the whole list of tools, for what the answers teach the connection."""
+        assert profile is not None
+        pages = Pages("tools", max_pages)
+        version, meta = profile.version, profile.meta
+        fields = core_fields(version, "tools/list", version, None)
+        assert not isinstance(fields, Error)
+
+        def came(outcome: jsonrpc.Outcome, _headers: Headers) -> None:
+            go_on(pages.fetched(read_page("tools", outcome)))
+
+        def go_on(deed: Any) -> None:
+            if isinstance(deed, Fetch):
+                params = build_params(deed.params, meta)
+                message = jsonrpc.request(next_id(), "tools/list", params)
+                self.send(message, fields, self._family.client.timeout, came, profile.session)
+            else:
+                then(getattr(deed, "error", None))
+
+        go_on(pages.start())
+
+    def send(
+        self,
+        message: JSONObject | None,
+        fields: Fields,
+        timeout: float | None,
+        then: Then,
+        session: Session | None = None,
+        *,
+        verb: str = "POST",
+    ) -> None:
+        """Send one message; *then* is called with what came of it."""
+        deadline = Deadline(Timeouts(timeout), self._node.now())
+        exchange = OwnExchange(message, fields, deadline, then, verb)
+        exchange.session = session
+        self._submit(exchange)
+
+
+class _Talk:
+    """One negotiation."""
+
+    def __init__(
+        self,
+        settling: Settling,
+        talk: talks.Negotiation,
+        settled: Settled,
+        failed: NotSettled,
+    ) -> None:
+        self._settling = settling
+        self._talk = talk
+        self._done = settled
+        self._failed = failed
+
+    def carry_out(self, deed: talks.Deed) -> None:
+        """Do what the negotiation wants next."""
+        settling, talk = self._settling, self._talk
+        client = settling._family.client  # noqa: SLF001  # its own module
+        match deed:
+            case talks.Discover():
+                meta = version_meta(STATELESS, client.capabilities, client.client_info)
+                message = jsonrpc.request(next_id(), DISCOVER, {"_meta": meta})
+                fields = core_fields(STATELESS, DISCOVER, STATELESS, None)
+                assert not isinstance(fields, Error)
+                settling.send(message, fields, client.probe_timeout, self._discovered)
+            case talks.Reopen():
+                self.carry_out(talk.reopened())  # each message is on its own
+            case talks.Initialize(params):
+                message = jsonrpc.request(next_id(), "initialize", params)
+                settling.send(message, POSTED, client.timeout, self._initialized)
+            case talks.NotifyInitialized():
+                self._notify(deed.session)
+            case talks.Settled(version, session):
+                self._done(version, session)
+            case talks.Failed(error, session):
+                if session is not None and session.id is not None:
+                    settling.end(session)
+                self._failed(error)
+
+    def _discovered(self, outcome: jsonrpc.Outcome, _headers: Headers) -> None:
+        if isinstance(outcome, TransportError) and outcome.delivery == "never_sent":
+            self._failed(outcome)  # nobody is there, or nothing may be sent
+        else:
+            self.carry_out(self._talk.discovered(outcome))
+
+    def _initialized(self, outcome: jsonrpc.Outcome, headers: Headers) -> None:
+        id = talks.session_id(headers)
+        if id is not None and not is_field_value(id):
+            id = None
+        self.carry_out(self._talk.initialized(outcome, id))
+
+    def _notify(self, session: Session) -> None:
+        settling = self._settling
+        message = jsonrpc.notification("notifications/initialized", {})
+        settling.send(
+            message,
+            POSTED,
+            settling._family.client.timeout,  # noqa: SLF001  # its own module
+            lambda outcome, _: self._notified(session, outcome),
+            session,
+        )
+
+    def _notified(self, session: Session, outcome: jsonrpc.Outcome) -> None:
+        error = outcome if isinstance(outcome, Error) else None
+        self.carry_out(self._talk.notified(session, error))

@@ -1,0 +1,320 @@
+"""What the HTTP answer to one message says, as it comes.
+
+Knows statuses, media types, events and JSON-RPC; knows nothing of connections or callers. After
+`Over` the answer says nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from snodo_actors.machines.authorization import Refresh, Unauthorized, judge
+from snodo_actors.wire import codec
+from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.jsonrpc import server_error
+from snodo_actors.wire.sse import EventStream, Parsed
+from snodo_actors.wire.sse import TooLarge as EventTooLarge
+from snodo_actors.words.errors import Error
+from snodo_actors.words.failures import malformed_response
+from snodo_actors.words.lost import (
+    content_coded,
+    exchange_failed,
+    malformed_http,
+    not_json_rpc,
+    response_too_large,
+)
+from snodo_actors.words.types import Challenge, JSONObject, is_object
+
+_SHOWN: Final = 512
+_UNFINISHED: Final = "the response ended too early"
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """The answer is an event stream, which may take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The server says *message* before it answers: progress, a request, a notification."""
+
+    message: JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response to the message, as it came in *data*."""
+
+    message: JSONObject
+    data: bytes
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The message, which wants no response, was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unauthenticated:
+    """A fresh token may help; *challenge* says what the server wants."""
+
+    status: int
+    challenge: Challenge | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGone:
+    """The server does not know the session any more; it has not looked at the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no response, for *error*."""
+
+    error: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The event stream ended before the response, for *error*, and the connection with it.
+
+    It can be taken up where *last_event_id* says, if that is not empty, after *retry* milliseconds.
+    """
+
+    last_event_id: str
+    retry: int | None
+    error: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The exchange is over; the connection may be *reusable* for another."""
+
+    reusable: bool
+
+
+Deed: TypeAlias = (
+    Streaming
+    | Message
+    | Response
+    | Accepted
+    | Unauthenticated
+    | SessionGone
+    | Failed
+    | Interrupted
+    | Over
+)
+
+
+class Answer:
+    """The answer to the message *id*; None: a notification or response, which wants none.
+
+    *guarded*: a token provider may help against a refusal; *refreshed*: it has been asked already.
+    *in_session*: a 404 tells of the session. *max_bytes* is the limit of the answer, which whoever
+    reads it keeps; with *by_event* that of each event of a stream, which is kept here.
+    """
+
+    __slots__ = (
+        "_answered",
+        "_by_event",
+        "_events",
+        "_guarded",
+        "_head",
+        "_id",
+        "_in_session",
+        "_max_bytes",
+        "_pieces",
+        "_refreshed",
+        "_shown",
+        "_verdict",
+        "over",
+    )
+
+    def __init__(
+        self,
+        id: int | None,
+        *,
+        max_bytes: int,
+        guarded: bool = False,
+        refreshed: bool = False,
+        in_session: bool = False,
+        by_event: bool = False,
+    ) -> None:
+        self._id = id
+        self._max_bytes = max_bytes
+        self._guarded = guarded
+        self._refreshed = refreshed
+        self._in_session = in_session
+        self._by_event = by_event
+        self._head: Head | None = None
+        self._verdict: Deed | None = None
+        self._events: EventStream | None = None
+        self._pieces: list[bytes] = []
+        self._shown = b""
+        self._answered = False
+        self.over = False
+
+    @property
+    def is_streaming(self) -> bool:
+        """True once the answer is known to be an event stream."""
+        return self._events is not None
+
+    @property
+    def is_answered(self) -> bool:
+        """True once the response came, though the stream may not have ended."""
+        return self._answered
+
+    def take(self, items: Iterable[Item]) -> list[Deed]:
+        """Take what the connection brought."""
+        deeds: list[Deed] = []
+        for item in items:
+            if self.over:
+                break
+            if type(item) is bytes:
+                if self._events is not None:
+                    self._read_events(self._events.feed(item), item, deeds)
+                elif self._verdict is None:
+                    self._pieces.append(item)
+            elif type(item) is Head:
+                self._begin(item, deeds)
+            elif type(item) is End:
+                self._end(item, deeds)
+            elif type(item) is Truncated:
+                self._cut(deeds)
+            elif type(item) is TooLarge:
+                self._stop(Failed(response_too_large(self._max_bytes)), deeds)
+            else:
+                assert isinstance(item, Malformed)
+                self._stop(Failed(malformed_http()), deeds)
+        return deeds
+
+    # ---- the head
+
+    def _begin(self, head: Head, deeds: list[Deed]) -> None:
+        self._head = head
+        self._verdict = self._judge(head)
+        streams = (head.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
+        if streams and (self._verdict is not None or self._id is None):
+            self._stop(self._verdict or self._of_unanswered(head), deeds)
+        elif streams:
+            self._events = EventStream(self._max_bytes if self._by_event else None)
+            deeds.append(Streaming())
+
+    def _judge(self, head: Head) -> Deed | None:
+        """What the status and the headers settle, whatever the body says."""
+        if self._guarded and head.status in (401, 403):
+            challenges = [value.decode("latin-1") for value in head.all(b"www-authenticate")]
+            match judge(head.status, challenges, refreshed=self._refreshed):
+                case Refresh(challenge):
+                    return Unauthenticated(head.status, challenge)
+                case Unauthorized(error):
+                    return Failed(error)
+                case None:
+                    pass
+        if self._in_session and head.status == 404:
+            return SessionGone()
+        coding = (head.first(b"content-encoding") or b"identity").decode("latin-1").lower()
+        return None if coding == "identity" else Failed(content_coded(coding))
+
+    def _of_unanswered(self, head: Head) -> Deed:
+        ok = 200 <= head.status < 300
+        return Accepted() if ok else Failed(not_json_rpc(head.status, b""))
+
+    # ---- the end
+
+    def _end(self, end: End, deeds: list[Deed]) -> None:
+        head = self._head
+        assert head is not None
+        self.over = True
+        if self._events is not None:
+            self._end_stream(self._events, head, end, deeds)
+            return
+        deeds.append(Over(end.reusable))
+        if self._verdict is not None:
+            deeds.append(self._verdict)
+        else:
+            pieces = self._pieces
+            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            self._pieces = []
+            deeds.append(self._read_body(head, body))
+
+    def _end_stream(self, events: EventStream, head: Head, end: End, deeds: list[Deed]) -> None:
+        if not self._answered and end.framed:
+            self._read_events(events.finish(), b"", deeds)
+        if self._answered:
+            deeds.append(Over(end.reusable))
+        else:
+            self._interrupt(not_json_rpc(head.status, self._shown), deeds)
+
+    def _read_body(self, head: Head, body: bytes) -> Deed:
+        if self._id is None and 200 <= head.status < 300:
+            return Accepted()
+        try:
+            message = codec.decode(body)
+        except codec.MalformedJSON:
+            message = None
+        if not is_object(message) or message.get("jsonrpc") != "2.0":
+            return Failed(not_json_rpc(head.status, body))
+        if self._id is None:
+            refused = server_error(message.get("error"))
+            return Failed(refused or not_json_rpc(head.status, body))
+        if self._is_response(message):
+            return Response(message, body, head)
+        return Failed(malformed_response(message))
+
+    def _is_response(self, message: JSONObject) -> bool:
+        id = message.get("id")
+        if "method" in message:
+            return False
+        return (type(id) is int and id == self._id) or (id is None and "error" in message)
+
+    def _cut(self, deeds: list[Deed]) -> None:
+        error = exchange_failed("closed")
+        if self._events is not None and not self._answered:
+            self._interrupt(error, deeds)
+            self.over = True
+        elif self._verdict is not None:
+            self._stop(self._verdict, deeds)
+        else:
+            self._stop(None if self._answered else Failed(error), deeds)
+
+    def _interrupt(self, error: Error, deeds: list[Deed]) -> None:
+        events = self._events
+        assert events is not None
+        deeds.append(Interrupted(events.last_event_id, events.retry, error))
+
+    def _stop(self, deed: Deed | None, deeds: list[Deed]) -> None:
+        self.over = True
+        deeds.append(Over(reusable=False))
+        if deed is not None:
+            deeds.append(deed)
+
+    # ---- events
+
+    def _read_events(self, events: Iterable[Parsed], chunk: bytes, deeds: list[Deed]) -> None:
+        if len(self._shown) < _SHOWN:
+            self._shown += chunk[: _SHOWN - len(self._shown)]
+        for event in events:
+            if self._answered:
+                return
+            if isinstance(event, EventTooLarge):
+                self._stop(Failed(response_too_large(self._max_bytes)), deeds)
+                return
+            try:
+                message: Any = codec.decode(event.data)
+            except codec.DuplicateKey:
+                self._stop(Failed(malformed_response(event.data.decode("utf-8", "replace"))), deeds)
+                return
+            except codec.MalformedJSON:
+                continue
+            if not is_object(message):
+                continue
+            if "method" in message:
+                deeds.append(Message(message))
+            elif self._is_response(message):
+                assert self._head is not None
+                self._answered = True
+                deeds.append(Response(message, event.data, self._head))
