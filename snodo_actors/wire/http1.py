@@ -17,7 +17,15 @@ from snodo_actors.wire.http1_head import (
     read_framing,
     read_head,
 )
-from snodo_actors.wire.http1_items import End, Head, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.http1_items import (
+    FRAMED_ENDS,
+    End,
+    Head,
+    Item,
+    Malformed,
+    TooLarge,
+    Truncated,
+)
 from snodo_actors.wire.http1_request import request_bytes, request_prefix
 
 __all__ = [
@@ -78,28 +86,29 @@ class ResponseReader:
 
     def _read_heads(self, data: bytes, items: list[Item]) -> bool:
         """Read heads until one is final, and what follows it; tell whether all is over."""
-        while data:
-            read = read_head(data, self._room) if self._section is None else None
+        at = 0
+        while at < len(data):
+            read = read_head(data, at, self._room) if self._section is None else None
             if read is None:
-                gathered = self._gather(data)
+                gathered = self._gather(data[at:])
                 if not isinstance(gathered, bytes):
                     items.extend(gathered)
                     return bool(gathered)
-                data = gathered
-                read = read_head(data, self._room)
+                data, at = gathered, 0
+                read = read_head(data, at, self._room)
                 if read is None:
                     items.append(fault_of(data))
                     return True
-            head, length = read
+            head, end = read
             framing = read_framing(head, head_request=self._head_request)
             if isinstance(framing, Malformed):
                 items.append(framing)
                 return True
             if head.status >= 200:
                 items.append(head)
-                return self._open(framing, data, length, items)
-            self._room -= length
-            data = data[length:]
+                return self._open(framing, data, end, items)
+            self._room -= end - at
+            at = end
         return False
 
     def _gather(self, data: bytes) -> bytes | list[Item]:
@@ -122,6 +131,11 @@ class ResponseReader:
             self._body = OpenBody(self._max_bytes)
         elif self._max_bytes is not None and length > self._max_bytes:
             items.append(TooLarge())
+            return True
+        elif length == len(data) - at:  # all of it is here, as nearly always
+            if length:
+                items.append(data[at:])
+            items.append(FRAMED_ENDS[is_reusable])
             return True
         else:
             self._body = LengthBody(length, is_reusable=is_reusable)

@@ -10,7 +10,14 @@ import re
 from typing import Final, TypeAlias
 
 from snodo_actors.wire.http1_head import TEXT, Section, head_limit, read_trailers
-from snodo_actors.wire.http1_items import End, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.http1_items import (
+    FRAMED_ENDS,
+    End,
+    Item,
+    Malformed,
+    TooLarge,
+    Truncated,
+)
 
 _MAX_LINE_BYTES: Final = 4096
 _MAX_TAKEN_BYTES: Final = _MAX_LINE_BYTES + 8  # a whole line with the two line ends around it
@@ -39,7 +46,7 @@ class LengthBody:
             items.append(piece)
         if left > 0:
             return False
-        items.append(End(self._is_reusable and left == 0, framed=True))
+        items.append(FRAMED_ENDS[self._is_reusable and left == 0])
         return True
 
     def finish(self) -> End | Truncated:
@@ -118,7 +125,7 @@ class ChunkedBody:
             if not self._left:
                 rest = data[at:]
                 if rest == b"\r\n":
-                    items.append(End(self._is_reusable, framed=True))
+                    items.append(FRAMED_ENDS[self._is_reusable])
                     return True
                 limit = head_limit(self._max_bytes)
                 self._trailers = Section(limit, self._max_bytes, is_head=False)
@@ -146,7 +153,7 @@ class ChunkedBody:
             return False
         length = read_trailers(whole) if isinstance(whole, bytes) else whole
         if isinstance(length, int):
-            items.append(End(self._is_reusable and length == len(whole), framed=True))
+            items.append(FRAMED_ENDS[self._is_reusable and length == len(whole)])
         else:
             items.append(length)
         return True

@@ -46,14 +46,14 @@ _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding", b"connecti
 _MAX_DIGITS: Final = 18
 
 
-def read_head(data: bytes, limit: int) -> tuple[Head, int] | None:
-    """Read the head at the start of *data*, with its length; None: not a whole, valid one."""
-    match = _HEAD.match(data)
+def read_head(data: bytes, at: int, limit: int) -> tuple[Head, int] | None:
+    """Read the head at *at*, of at most *limit* bytes, with its end; None: no whole, valid one."""
+    match = _HEAD.match(data, at)
     if match is None:
         return None
     minor, status, lines = match.groups()
     end = match.end()
-    if end > limit:
+    if end - at > limit:
         return None
     fields: list[tuple[bytes, bytes]] = []
     for line in lines.splitlines():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 
 class Head(NamedTuple):
@@ -36,6 +36,10 @@ class End(NamedTuple):
 
     reusable: bool
     framed: bool
+
+
+# The ends of responses that say where they end, by whether the connection is reusable.
+FRAMED_ENDS: Final = (End(reusable=False, framed=True), End(reusable=True, framed=True))
 
 
 class Malformed(NamedTuple):
