@@ -143,6 +143,7 @@ class HttpPort(GenServer):
             case _Due():
                 self._timer, self._timer_at = None, inf
                 self._carry_out(self._pool.due(self.node.now()))
+                self._set_timer()
             case Cancel(request, why):
                 self._cancel(request, why)
             case TimedOut(exchange):
@@ -387,6 +388,11 @@ class HttpPort(GenServer):
                         send_exit(worker, SHUTDOWN)
                 case books.Refuse(call, why):
                     call.refuse(_refusal(call, why))
+        if not deeds:
+            self._set_timer()  # something waits now, or is idle
+
+    def _set_timer(self) -> None:
+        """Let it ring for what is due first, unless it does before: then it looks again."""
         at = self._pool.next_at()
         if at is not None and at < self._timer_at:
             if self._timer is not None:

@@ -205,7 +205,15 @@ class HttpWorker(StreamingWorker):
         answer, exchange = self._answer, self._exchange
         if answer is None or exchange is None:
             return None
-        return self._go_on(exchange, deque(answer.take(came.items)))
+        deeds = answer.take(came.items)
+        for at, deed in enumerate(deeds):
+            stop = self._carry_out(exchange, deed)
+            if stop is not None:
+                return stop
+            if self._is_held():
+                self._keep(deeds[at + 1 :])
+                return None
+        return self._after_reading(exchange)
 
     def _go_on(self, exchange: Exchange, left: deque[says.Deed | Came]) -> Any:
         """Carry out what is *left*, up to a request of the server."""

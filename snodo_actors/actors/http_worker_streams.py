@@ -7,6 +7,7 @@ is answered by the caller, and read no further until then; what is interrupted i
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from math import inf
 from typing import Any
 
@@ -120,7 +121,7 @@ class StreamingWorker(GenServer):
     def _is_held(self) -> bool:
         return self._held is not None
 
-    def _keep(self, left: deque[says.Deed | Came]) -> None:
+    def _keep(self, left: Iterable[says.Deed | Came]) -> None:
         """Keep what is *left* until the server has its answer."""
         if self._held is not None:
             self._held.extend(left)

@@ -201,6 +201,8 @@ class Answer:
             self._stop(self._verdict or self._of_unanswered(head), deeds)
         elif streams:
             self._events = EventStream(self._max_bytes if self._by_event else None)
+            if self._by_event:
+                self._head = head._replace(fields=())  # a stream may last for days
             deeds.append(Streaming())
 
     def _judge(self, head: Head) -> Deed | None:

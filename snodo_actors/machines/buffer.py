@@ -26,7 +26,8 @@ class EventBuffer(Generic[E]):
     def __init__(self, max_buffer: int, overflow: Overflow) -> None:
         self._max_buffer = max_buffer
         self._overflow = overflow
-        self._queue: deque[E] = deque()
+        # Made when first needed: most streams have nothing queued, and an empty one is 760 bytes.
+        self._queue: deque[E] | None = None
         self._demand = 0
         self._dropped = 0
         self._closed: Closed | None = None
@@ -39,12 +40,15 @@ class EventBuffer(Generic[E]):
         if self._demand > 0:  # then nothing is queued, so there is no gap to tell of
             self._demand -= 1
             return [event]
-        if len(self._queue) >= self._max_buffer:
+        queue = self._queue
+        if queue is None:
+            queue = self._queue = deque()
+        if len(queue) >= self._max_buffer:
             self._dropped += 1
             if self._overflow == "drop_newest":
                 return []
-            self._queue.popleft()
-        self._queue.append(event)
+            queue.popleft()
+        queue.append(event)
         return []
 
     def demand(self, count: object) -> list[E | Dropped | Closed]:
@@ -53,12 +57,15 @@ class EventBuffer(Generic[E]):
             return []
         self._demand += count
         payloads: list[E | Dropped | Closed] = []
-        while self._demand > 0 and self._queue:
+        queue = self._queue
+        while self._demand > 0 and queue:
             if self._dropped:
                 payloads.append(("dropped", self._dropped))
                 self._dropped = 0
-            payloads.append(self._queue.popleft())
+            payloads.append(queue.popleft())
             self._demand -= 1
+        if not queue:
+            self._queue = None
         return payloads + self._end()
 
     def close(self, reason: Reason) -> list[E | Dropped | Closed]:
@@ -70,7 +77,7 @@ class EventBuffer(Generic[E]):
 
     def abort(self, reason: Reason) -> list[E | Dropped | Closed]:
         """End the stream now: what is queued is thrown away, and with it an end that waits."""
-        self._queue.clear()
+        self._queue = None
         self._closed = ("closed", reason)
         return self._end()
 
@@ -86,4 +93,4 @@ class EventBuffer(Generic[E]):
         return self._told
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return 0 if self._queue is None else len(self._queue)

@@ -183,8 +183,10 @@ class Pool(Generic[C]):
 
     def next_at(self) -> float | None:
         """Tell when `due` has something to do."""
-        times = (self._patience.next_at(), self._idle_ends.next_at())
-        return min((at for at in times if at is not None), default=None)
+        patience, idle = self._patience.next_at(), self._idle_ends.next_at()
+        if patience is None or idle is None:
+            return patience if idle is None else idle
+        return min(patience, idle)
 
     def close(self) -> list[Deed[C]]:
         """Stop what is idle, refuse what waits; what is busy finishes first."""
