@@ -53,6 +53,11 @@ class Key:
     rest: Hashable
     credential: Hashable = None
 
+    @property
+    def subject(self) -> tuple[Hashable, str, str | None]:
+        """What a notification names when it makes the result stale."""
+        return self.namespace, self.method, self.uri
+
     def private(self, credential: Hashable) -> Key:
         """Make the key of the private result that *credential* may see."""
         return replace(self, credential=credential)
@@ -84,12 +89,13 @@ class _Entry(Generic[R]):
 class Cache(Generic[R]):
     """At most *max_results* results of *max_bytes* together; the least recently used goes first."""
 
-    __slots__ = ("_bytes", "_entries", "_generation", "_max_bytes", "_max_results")
+    __slots__ = ("_bytes", "_entries", "_generation", "_max_bytes", "_max_results", "_subjects")
 
     def __init__(self, *, max_results: int = 256, max_bytes: int = 16 * 1024 * 1024) -> None:
         self._max_results = max_results
         self._max_bytes = max_bytes
         self._entries: OrderedDict[Key, _Entry[R]] = OrderedDict()
+        self._subjects: dict[Hashable, set[Key]] = {}  # so that an event costs no walk
         self._bytes = 0
         self._generation = 0
 
@@ -125,6 +131,7 @@ class Cache(Generic[R]):
             return False
         self._remove(key)
         self._entries[key] = _Entry(result, size, now + hints.ttl)
+        self._subjects.setdefault(key.subject, set()).add(key)
         self._bytes += size
         while len(self._entries) > self._max_results or self._bytes > self._max_bytes:
             self._remove(next(iter(self._entries)))
@@ -143,19 +150,26 @@ class Cache(Generic[R]):
             if not methods:
                 return 0
         self._generation += 1
-        stale = [
-            key
-            for key in self._entries
-            if key.namespace == namespace and key.method in methods and key.uri == uri
-        ]
+        subjects = [(namespace, method, uri) for method in methods]
+        stale = [key for subject in subjects for key in self._subjects.get(subject, ())]
         for key in stale:
             self._remove(key)
         return len(stale)
 
+    def forget(self, namespace: Hashable) -> None:
+        """Remove every result of a server that is there no more."""
+        for key in [key for key in self._entries if key.namespace == namespace]:
+            self._remove(key)
+
     def _remove(self, key: Key) -> None:
         entry = self._entries.pop(key, None)
-        if entry is not None:
-            self._bytes -= entry.size
+        if entry is None:
+            return
+        self._bytes -= entry.size
+        subject = self._subjects[key.subject]
+        subject.remove(key)
+        if not subject:
+            del self._subjects[key.subject]
 
     @property
     def bytes_held(self) -> int:

@@ -175,6 +175,19 @@ def test_what_was_asked_before_an_invalidation_is_not_kept_after_it():
     assert store(cache, key())
 
 
+def test_a_server_that_is_there_no_more_is_forgotten():
+    cache = Cache[str]()
+    theirs = [key("resources/read", "a"), key().private("ada"), key(rest="cursor")]
+    for each in theirs:
+        store(cache, each, hints=PRIVATE if each.credential else PUBLIC)
+    store(cache, key(namespace="m"))
+
+    cache.forget("n")
+    assert [cache.lookup(each, 1.0) for each in theirs] == [None] * 3
+    assert cache.lookup(key(namespace="m"), 1.0) == "result"
+    assert (len(cache), cache.bytes_held, cache.generation) == (1, 1, 0)
+
+
 def test_what_may_be_cached():
     assert {"server/discover", "resources/read", *LISTS} == CACHEABLE
 
@@ -261,6 +274,11 @@ class Shared(RuleBasedStateMachine):
             if key.namespace == namespace and (key.method, key.uri) == stale:
                 del self.model[key]
 
+    @rule(namespace=st.integers(0, 1))
+    def forget(self, namespace):
+        self.cache.forget(namespace)
+        self.model = {key: kept for key, kept in self.model.items() if key.namespace != namespace}
+
     @rule(step=st.integers(0, 3))
     def time(self, step):
         self.now += step
@@ -271,6 +289,12 @@ class Shared(RuleBasedStateMachine):
         assert self.cache.bytes_held == self.held() <= self.max_bytes
         assert self.cache.generation == self.generation
         assert list(self.cache._entries) == list(self.model)
+        subjects = self.cache._subjects
+        assert all(
+            (key.namespace, key.method, key.uri) == s for s in subjects for key in subjects[s]
+        )
+        assert {key for keys in subjects.values() for key in keys} == set(self.model)
+        assert all(subjects.values())
 
 
 TestShared = Shared.TestCase
