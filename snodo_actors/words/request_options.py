@@ -55,6 +55,23 @@ class RequestOptions:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked for but a timeout, so that a result that was kept will do."""
+        return (
+            self.input_responses is None
+            and self.request_state is None
+            and self.meta is None
+            and self.trace_context is None
+            and self.progress is None
+            and not self.reset_timeout_on_progress
+            and self.max_total_timeout == MAX_TOTAL_TIMEOUT
+            and self.extension is None
+            and self.answer_input
+            and self.max_input_rounds is INHERIT
+            and not self.bypass_cache
+        )
+
 
 def _check_progress(progress: Any) -> None:
     if not callable(progress) and not callable(getattr(progress, "tell", None)):

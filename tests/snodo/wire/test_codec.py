@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snodo_actors.wire.codec import DuplicateKey, MalformedJSON, decode, encode, encode_ascii
+from snodo_actors.wire.codec import (
+    DuplicateKey,
+    MalformedJSON,
+    decode,
+    decode_own,
+    encode,
+    encode_ascii,
+    encode_sorted,
+)
 
 NINES = "9" * 64
 
@@ -273,6 +281,21 @@ def test_what_is_written_is_read_again(value) -> None:
     assert encode_ascii(value).isascii()
 
 
+@given(JSON)
+def test_what_was_written_here_is_read_without_another_look(value) -> None:
+    assert decode_own(encode(value)) == value
+    assert decode_own(encode_sorted(value)) == value
+
+
+def test_the_order_of_keys_can_be_made_the_same() -> None:
+    message = {"b": [{"d": 1, "c": 2}], "a": {"f": None, "e": "é"}}
+    assert encode_sorted(message) == '{"a":{"e":"é","f":null},"b":[{"c":2,"d":1}]}'.encode()
+    assert encode_sorted({"a": {"e": "é", "f": None}, "b": [{"c": 2, "d": 1}]}) == encode_sorted(
+        message
+    )
+    assert encode_sorted([1, True, 1.0, "1"]) == b'[1,true,1.0,"1"]'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -302,7 +325,7 @@ def test_ascii(text, message) -> None:
     ],
 )
 def test_what_json_cannot_say_is_refused(error, message) -> None:
-    for write in (encode, encode_ascii):
+    for write in (encode, encode_ascii, encode_sorted):
         with pytest.raises(error):
             write(message)
 

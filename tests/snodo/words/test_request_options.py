@@ -77,6 +77,32 @@ def test_a_wrong_option_is_refused(error, text, options) -> None:
         RequestOptions(**options)
 
 
+@pytest.mark.parametrize("options", [{}, {"timeout": 5.0}, {"timeout": None}])
+def test_what_was_kept_will_do_for_a_plain_call(options) -> None:
+    assert RequestOptions(**options).is_plain
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"input_responses": {}},
+        {"request_state": ""},
+        {"meta": {}},
+        {"trace_context": TRACE},
+        {"progress": print},
+        {"reset_timeout_on_progress": True},
+        {"max_total_timeout": None},
+        {"extension": "x"},
+        {"answer_input": False},
+        {"max_input_rounds": 1},
+        {"bypass_cache": True},
+    ],
+)
+def test_any_other_option_makes_it_another_call(options) -> None:
+    assert not RequestOptions(**options).is_plain
+    assert not RequestOptions(timeout=5.0, **options).is_plain
+
+
 def test_listen_defaults() -> None:
     options = ListenOptions()
 
