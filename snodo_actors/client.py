@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, cast
 
 from snodo_actors.actors import flows, telemetry
+from snodo_actors.actors.caching import Caching, Sharing, sharing_of_port
 from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
@@ -48,12 +49,14 @@ class Client:
     """A handle on one connection. `connect`, `direct` and `client` make them."""
 
     __slots__ = (
+        "_caching",
         "_connection",
         "_name",
         "_node",
         "_options",
         "_port",
         "_profile",
+        "_sharing",
         "_subscriptions",
         "_when_down",
         "who",
@@ -69,6 +72,7 @@ class Client:
         port: Ref | None = None,
         subscriptions: DynamicSupervisorRef | None = None,
         profile: Profile | None = None,
+        sharing: Sharing | None = None,
         name: str | None = None,
         when_down: WhenDown = "wait",
     ) -> None:
@@ -81,6 +85,8 @@ class Client:
         self._profile = profile
         self._name = name
         self._when_down: WhenDown = when_down
+        self._sharing = sharing or (sharing_of_port(port) if port is not None else None)
+        self._caching = Caching(options, profile) if options.cache else None
 
     def __repr__(self) -> str:
         version = self._profile.version if self._profile is not None else "version unsettled"
@@ -366,6 +372,10 @@ class Client:
             request.extension = options.extension
             request.on_progress = _progress(options.progress, conversation)
         request.conversation = conversation
+        if self._caching is not None and again is None:
+            sharing = self._shared()
+            if sharing is not None and self._caching.answers(request, options, sharing):
+                return request
         if telemetry.handlers:
             _tell_of(request)
         if self._profile is not None:
@@ -373,6 +383,13 @@ class Client:
             if refused is not None:
                 request.try_fail(refused)
         return request
+
+    def _shared(self) -> Sharing | None:
+        """With whom results are shared that are kept; None where there is no connection."""
+        if self._sharing is not None or self._name is None:
+            return self._sharing
+        found = self._node.names.get(self._name)
+        return sharing_of_port(found.ref) if found is not None else None
 
     def _send(self, request: Request) -> Request:
         if request.done():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from snodo_actors.actors.caching import sharing_of_runtime
 from snodo_actors.client import Client
 from snodo_actors.machines.negotiation import Negotiation
 from snodo_actors.ports.calls import Flow
@@ -68,4 +69,12 @@ def direct(runtime: Runtime, **options: Any) -> Future[Client]:
     from snodo_actors.in_place import open_in_place  # noqa: PLC0415  # few programs need it
 
     begin = negotiation.start_direct(runtime.versions)
-    return open_in_place(node, who, client, negotiation=negotiation, deed=begin, connect=connect)
+    return open_in_place(
+        node,
+        who,
+        client,
+        negotiation=negotiation,
+        deed=begin,
+        connect=connect,
+        sharing=sharing_of_runtime(runtime, client.auth),
+    )

@@ -153,7 +153,7 @@ def client(name: str, *, when_down: WhenDown = "wait", **options: Any) -> Client
 
     While the connection is down, a call waits for it within its own time, or with
     `when_down="fail"` fails at once. *options* are what calls of this handle use: timeout,
-    input_handlers, max_input_rounds, max_pages.
+    input_handlers, max_input_rounds, max_pages, cache.
 
     Raises:
         TypeError: An option has the wrong type.

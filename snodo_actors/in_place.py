@@ -11,6 +11,7 @@ from typing import Any
 
 from snodo_actors.actors import opening as settling
 from snodo_actors.actors import telemetry
+from snodo_actors.actors.caching import Sharing, sharing_of_nobody
 from snodo_actors.actors.conversation import Conversation, Flow, UserCode
 from snodo_actors.actors.custom import read_custom
 from snodo_actors.actors.in_place import InPlace, InPlaceConversation
@@ -38,9 +39,16 @@ class InPlaceClient(Client):
     __slots__ = ("_carriage", "_closed", "_in_place")
 
     def __init__(
-        self, node: Node, who: str, options: ClientOptions, carriage: Carriage, profile: Profile
+        self,
+        node: Node,
+        who: str,
+        options: ClientOptions,
+        carriage: Carriage,
+        profile: Profile,
+        *,
+        sharing: Sharing,
     ) -> None:
-        super().__init__(node, who, options, profile=profile)
+        super().__init__(node, who, options, profile=profile, sharing=sharing)
         self._carriage = carriage
         self._in_place = InPlace(carriage, options, profile)
         self._closed = False
@@ -79,6 +87,7 @@ class InPlaceClient(Client):
         boolean("resubscribe", resubscribe)
         carriage, profile = self._carriage, self._profile
         assert profile is not None
+        assert self._sharing is not None
         if carriage.listen is None:
             raise ValueError(f"{self.who} has no listen(): it opens no streams")
         me = self_() if owner is None else owner
@@ -94,6 +103,7 @@ class InPlaceClient(Client):
             timeout=timeout if carriage.is_timed else None,
             resubscribe=False,
             opening=opening,
+            namespace=self._sharing.namespace,
         )
         listening = Listening(self._node, listen)
         refused = refusal(LISTEN, profile.version)
@@ -105,6 +115,9 @@ class InPlaceClient(Client):
             profile,
             lambda opened: Subscription(self.who, opened.ref, opened.id, opened.accepted, me),
         )
+
+    def _shared(self) -> Sharing | None:
+        return None if self._closed else self._sharing
 
     def _call(
         self,
@@ -143,6 +156,7 @@ def open_in_place(
     negotiation: talks.Negotiation,
     deed: talks.Deed,
     connect: settling.Connect,
+    sharing: Sharing,
 ) -> Future[Client]:
     """Open a connection where the future is awaited, beginning with *deed*."""
     begun = settling.Opening(options, negotiation, connect)
@@ -155,7 +169,7 @@ def open_in_place(
 
     def flow() -> Flow:
         carriage, profile = yield UserCode(settle, None)
-        return InPlaceClient(node, who, options, carriage, profile)
+        return InPlaceClient(node, who, options, carriage, profile, sharing=sharing)
 
     return opened.follow(flow())
 
@@ -181,7 +195,13 @@ def open_custom(node: Node, target: Custom, options: dict[str, Any]) -> Future[C
     )
     begin = negotiation.start()
     return open_in_place(
-        node, who, client, negotiation=negotiation, deed=begin, connect=opening.connect
+        node,
+        who,
+        client,
+        negotiation=negotiation,
+        deed=begin,
+        connect=opening.connect,
+        sharing=sharing_of_nobody(),
     )
 
 

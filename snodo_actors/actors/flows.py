@@ -40,7 +40,7 @@ def ask(
     rounds: InputRounds | None,
 ) -> Flow:
     """One request and, with *rounds*, as many more as the server asks for input."""
-    outcome: Any = yield new_request(method, params)
+    outcome: Any = yield from _sent(new_request(method, params))
     while rounds is not None and isinstance(outcome, InputRequired):
         deed = rounds.required(outcome.result)
         while isinstance(deed, Run):
@@ -53,6 +53,13 @@ def ask(
     if isinstance(outcome, Error):
         raise outcome
     return outcome
+
+
+def _sent(request: Request) -> Flow:
+    """Send *request*, unless it was answered here: no step, as a list may have many such pages."""
+    if request.done() and request.exception() is None:
+        return request.get()
+    return (yield request)
 
 
 Asking = Callable[[str, Mapping[str, Any]], Flow]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pykka
 
@@ -24,6 +24,9 @@ from snodo_actors.words.lost import connection_closed
 from snodo_actors.words.types import InputRequired, JSONObject, Session
 from supervisors import Error as ErrorReason
 from supervisors import ExitReason, Future, Node, Ref, Shutdown
+
+if TYPE_CHECKING:
+    from snodo_actors.actors.caching import Lookup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +82,7 @@ class Request(Future[Any]):
         "fields",
         "id",
         "line",
+        "lookup",
         "method",
         "node",
         "on_progress",
@@ -122,6 +126,8 @@ class Request(Future[Any]):
         """Where its connection has it."""
         self.conversation: Any = None
         """The call it is a part of, where the user's code can run."""
+        self.lookup: Lookup | None = None
+        """Keeps the result, if it may be kept."""
         self.otherwise: Callable[[Request], object] | None = None
         """What to do when the connection fails before it took the request; None: fail too."""
 
@@ -184,6 +190,8 @@ class Request(Future[Any]):
         if isinstance(outcome, Error):
             self.refuse(outcome)
         else:
+            if self.lookup is not None:
+                self.lookup.keep(outcome)  # before the caller has it, and can change it
             self.try_set(outcome)
 
     def refuse(self, error: Error, delivery: Delivery | None = None) -> None:

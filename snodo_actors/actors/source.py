@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
+from snodo_actors.actors import caching
 from snodo_actors.actors.request import Profile, Ready
 from snodo_actors.actors.streams import Answered, CancelStream, Lost, Notified, OpenStream
 from snodo_actors.actors.subscription import Listen, SubscriptionActor
@@ -59,6 +61,7 @@ class Asked:
     subscriber: Ref
     id: int
     message: JSONObject
+    namespace: Hashable
 
     def deliver(self, message: JSONObject | Error) -> None:
         """Take the next message of the stream, or why it is lost, in any thread."""
@@ -67,6 +70,7 @@ class Asked:
         elif "method" in message:
             params = message.get("params")
             if is_object(params):
+                caching.STORE.notified(self.namespace, message["method"], params)
                 self.subscriber.send(Notified(self.id, message["method"], params))
         elif message.get("id") == self.id:
             self.subscriber.send(Answered(self.id, message))
@@ -96,6 +100,7 @@ class Source(GenServer):
         """Start the actor of the stream."""
         self._asked = asked
         self._profile = profile
+        self._namespace = listen.namespace
         self._opened: _Opened | None = None
         self._over: Any = None
         self._owner_watch = monitor(listen.owner)
@@ -114,7 +119,8 @@ class Source(GenServer):
                     return Stop("normal")
                 monitor(outcome.get())
             case OpenStream(id, line, subscriber):
-                if not self._asked.try_set(Asked(self.ref, subscriber, id, codec.decode(line))):
+                asked = Asked(self.ref, subscriber, id, codec.decode(line), self._namespace)
+                if not self._asked.try_set(asked):
                     self._opened = _Opened(None)
                     subscriber.send(Lost(connection_closed("closed"), ours=True))
             case _Opened():

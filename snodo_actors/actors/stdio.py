@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
+from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.handlers import Raised, Returned
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.starts import Starts
@@ -214,6 +215,7 @@ class StdioPort(GenServer):
         opening, events = self.opening, _Events(self.ref)
         peer = Peer(self.node, events, opening.who, opening.client, opening.stdio)
         events.peer = peer
+        peer.namespace = sharing_of_port(self.ref).namespace
         self._peers.append(peer)
         peer.start(opening.target)
         return peer

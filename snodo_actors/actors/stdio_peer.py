@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
-from snodo_actors.actors import telemetry
+from snodo_actors.actors import caching, telemetry
 from snodo_actors.actors.handlers import Handlers, Raised, Returned
 from snodo_actors.actors.request import Cancel, Request
 from snodo_actors.actors.streams import (
@@ -92,6 +92,8 @@ class Peer:
         """Why it cannot be talked with any more."""
         self.version: str | None = None
         """The version that was settled with it."""
+        self.namespace: Hashable = None
+        """What its results are kept under, if they are."""
         self._node = node
         self._events = events
         self._timer: TimerHandle | None = None
@@ -248,6 +250,7 @@ class Peer:
             case Progressed(waiter, params):
                 waiter.progressed(params)
             case StreamNotified(subscriber, method, params):
+                caching.STORE.notified(self.namespace, method, params)  # before any later answer
                 notified = Notified(subscription_id(params), method, params)
                 self._batches.setdefault(subscriber, []).append(notified)
             case StreamAnswered(subscriber):
@@ -338,6 +341,7 @@ class Peer:
         if self.lost is not None:
             return
         self.lost = error
+        caching.STORE.forget(self.namespace)  # before anybody hears of it, and asks again
         self._stop_timer()
         self._hand_over()  # events that came before
         waiting, streams = self._correlation.close_all(error)

@@ -8,7 +8,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -91,6 +91,8 @@ class Listen:
     timeout: float | None
     resubscribe: bool
     opening: Opening
+    namespace: Hashable = None
+    """Whose results its events make stale, where it is not the port that knows."""
 
 
 class SubscriptionActor(GenServer):
