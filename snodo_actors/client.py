@@ -386,6 +386,8 @@ class Client:
 
     def _shared(self) -> Sharing | None:
         """With whom results are shared that are kept; None where there is no connection."""
+        if self._port is not None and not self._port.is_alive():
+            return None
         if self._sharing is not None or self._name is None:
             return self._sharing
         found = self._node.names.get(self._name)

@@ -89,6 +89,7 @@ def connect(target: Any, **options: Any) -> Future[Client]:
             port=refs.port,
             subscriptions=refs.subscriptions,
             profile=refs.profile,
+            sharing=None if isinstance(opening, Opening) else opening.sharing,
         )
         if not opened.try_set(handle):
             await close_connection(refs.connection)

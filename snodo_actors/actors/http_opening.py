@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from snodo_actors.actors.caching import Sharing
+from snodo_actors.actors.http_sharing import sharing_of_endpoint
 from snodo_actors.actors.starts import Starts
 from snodo_actors.ports.http.origin import Origin, read_origin
 from snodo_actors.words.client_options import ClientOptions
@@ -29,6 +31,11 @@ class HttpOpening:
     http: HttpOptions
     owner: Ref | None = None
     starts: Starts = field(default_factory=Starts)
+
+    @property
+    def sharing(self) -> Sharing:
+        """With whom its client shares what is kept."""
+        return sharing_of_endpoint(self.target.url, self.http)
 
 
 def read_http_opening(

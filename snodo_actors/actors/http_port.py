@@ -28,6 +28,7 @@ from snodo_actors.actors.http_messages import (
 )
 from snodo_actors.actors.http_profile import HttpProfile
 from snodo_actors.actors.http_settling import Settling
+from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
 from snodo_actors.actors.http_worker import HttpWorker
@@ -326,9 +327,17 @@ class HttpPort(GenServer):
         self._enqueue(exchange)
 
     def _enqueue(self, exchange: Exchange) -> None:
-        if not exchange.done:
+        if not exchange.done and not self._is_kept(exchange):
             now = self.node.now()
             self._carry_out(self._pool.request(exchange, exchange.deadline.at, now))
+
+    def _is_kept(self, exchange: Exchange) -> bool:
+        """Answer a call from what is kept for who asks; else let its result be kept for them."""
+        request = exchange.request if isinstance(exchange, CallExchange) else None
+        if request is None or request.lookup is None:
+            return False
+        asks = credential(self.opening.http, exchange.token, exchange.session)
+        return request.lookup.answers(request, asks)
 
     def _cancel(self, request: Request, why: str) -> None:
         exchange: Exchange | None = request.place

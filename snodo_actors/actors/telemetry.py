@@ -6,7 +6,7 @@ Events and what comes with them (times in seconds):
 - `request.start`  who, method, params, id, carrier; `request.stop`  who, method, id, duration,
   result, error. What a handler puts into *carrier* (`traceparent`, `tracestate`) goes into the
   request's `_meta`, unless the caller gave a trace context.
-- `cache.hit`  who, method, params: a result was kept, so no request is made
+- `cache.hit`  who, method, params: a result was kept, so nothing is sent
 - `port.exit`  who, pid, status, error: a server process ended by itself
 - `port.restart`  who: a supervised server was started again
 - `subscription.dropped`  who, ref, count: an owner was too slow for its buffer
