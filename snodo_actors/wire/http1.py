@@ -11,7 +11,6 @@ from snodo_actors.wire.http1_body import Body, ChunkedBody, LengthBody, OpenBody
 from snodo_actors.wire.http1_head import (
     CHUNKED,
     UNTIL_CLOSE,
-    Framing,
     Section,
     fault_of,
     head_limit,
@@ -113,15 +112,12 @@ class ResponseReader:
         self._section = None
         return gathered if isinstance(gathered, bytes) else [gathered]
 
-    def _open(self, framing: Framing, data: bytes, at: int, items: list[Item]) -> bool:
+    def _open(self, framing: tuple[int, bool], data: bytes, at: int, items: list[Item]) -> bool:
         """Begin the body after the head, which ends at *at*; tell whether it is over."""
         length, is_reusable = framing
-        if length == 0:
-            items.append(End(is_reusable and at == len(data), framed=True))
-            return True
         if length == CHUNKED:
-            at -= 2  # the line end before the first chunk
             self._body = ChunkedBody(self._max_bytes, is_reusable=is_reusable)
+            at -= 2  # the line end before the first chunk
         elif length == UNTIL_CLOSE:
             self._body = OpenBody(self._max_bytes)
         elif self._max_bytes is not None and length > self._max_bytes:

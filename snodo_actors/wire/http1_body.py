@@ -22,7 +22,7 @@ _BAD_CHUNK: Final = Malformed("a chunk without its size or its line end")
 
 
 class LengthBody:
-    """A body of *left* bytes, more than none."""
+    """A body of *left* bytes."""
 
     __slots__ = ("_is_reusable", "_left")
 
@@ -32,14 +32,14 @@ class LengthBody:
 
     def feed(self, data: bytes, at: int, items: list[Item]) -> bool:
         """Take the bytes of *data* from *at* on."""
-        came = len(data) - at
-        if came < self._left:
-            if came:
-                self._left -= came
-                items.append(data[at:])
+        left = self._left - len(data) + at
+        self._left = left
+        piece = data[at : len(data) + min(left, 0)]
+        if piece:
+            items.append(piece)
+        if left > 0:
             return False
-        items.append(data[at : at + self._left])
-        items.append(End(self._is_reusable and came == self._left, framed=True))
+        items.append(End(self._is_reusable and left == 0, framed=True))
         return True
 
     def finish(self) -> End | Truncated:
@@ -116,9 +116,13 @@ class ChunkedBody:
             at += match.end() - start - len(begun)
             self._left = int(match[1], 16)
             if not self._left:
+                rest = data[at:]
+                if rest == b"\r\n":
+                    items.append(End(self._is_reusable, framed=True))
+                    return True
                 limit = head_limit(self._max_bytes)
                 self._trailers = Section(limit, self._max_bytes, is_head=False)
-                return self._end(self._trailers, b"\r\n" + data[at:], items)
+                return self._end(self._trailers, b"\r\n" + rest, items)
             if self._room is not None:
                 self._room -= self._left
                 if self._room < 0:
