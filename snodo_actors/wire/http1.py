@@ -1,0 +1,128 @@
+"""HTTP/1.1 as a client speaks it: the bytes of a response into items, a request into bytes.
+
+How the bytes of a response were cut makes no difference to its items, besides the places where
+its body is cut, and besides `End.reusable`: what comes after the end in the same bytes makes it
+false.
+"""
+
+from __future__ import annotations
+
+from snodo_actors.wire.http1_body import Body, ChunkedBody, LengthBody, OpenBody
+from snodo_actors.wire.http1_head import (
+    CHUNKED,
+    UNTIL_CLOSE,
+    Section,
+    fault_of,
+    head_limit,
+    read_framing,
+    read_head,
+)
+from snodo_actors.wire.http1_items import End, Head, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.http1_request import request_bytes, request_prefix
+
+__all__ = [
+    "End",
+    "Head",
+    "Item",
+    "Malformed",
+    "ResponseReader",
+    "TooLarge",
+    "Truncated",
+    "request_bytes",
+    "request_prefix",
+]
+
+
+class ResponseReader:
+    """Reads one response, whose head and body have at most *max_bytes* each; None: any number.
+
+    A head has at most 256 KiB and 200 fields in any case. Interim responses (1xx) are passed over,
+    and their heads count with that of the final one. *head_request*: no body follows, as after
+    HEAD, or after CONNECT where the proxy agreed.
+    """
+
+    __slots__ = ("_body", "_head_request", "_is_over", "_max_bytes", "_room", "_section")
+
+    def __init__(self, max_bytes: int | None, *, head_request: bool = False) -> None:
+        self._max_bytes = max_bytes
+        self._head_request = head_request
+        self._room = head_limit(max_bytes)
+        self._section: Section | None = None
+        self._body: Body | None = None
+        self._is_over = False
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Take the next bytes; give what they complete. After the end of any kind comes nothing."""
+        items: list[Item] = []
+        if self._is_over:
+            return items
+        if self._body is not None:
+            self._is_over = self._body.feed(data, 0, items)
+        elif data:
+            self._is_over = self._read_heads(data, items)
+        return items
+
+    def finish(self) -> list[Item]:
+        """Take the end of the connection."""
+        if self._is_over:
+            return []
+        self._is_over = True
+        if self._body is not None:
+            return [self._body.finish()]
+        return [Truncated(self._section is not None or self._room < head_limit(self._max_bytes))]
+
+    def unlimit(self) -> None:
+        """Take a body of any length, whose head has come: the caller limits what it is made of."""
+        if self._body is not None:
+            self._body.unlimit()
+
+    def _read_heads(self, data: bytes, items: list[Item]) -> bool:
+        """Read heads until one is final, and what follows it; tell whether all is over."""
+        while data:
+            read = read_head(data, self._room) if self._section is None else None
+            if read is None:
+                gathered = self._gather(data)
+                if not isinstance(gathered, bytes):
+                    items.extend(gathered)
+                    return bool(gathered)
+                data = gathered
+                read = read_head(data, self._room)
+                if read is None:
+                    items.append(fault_of(data))
+                    return True
+            head, length = read
+            framing = read_framing(head, head_request=self._head_request)
+            if isinstance(framing, Malformed):
+                items.append(framing)
+                return True
+            if head.status >= 200:
+                items.append(head)
+                return self._open(framing, data, length, items)
+            self._room -= length
+            data = data[length:]
+        return False
+
+    def _gather(self, data: bytes) -> bytes | list[Item]:
+        """Put together a head that came in pieces, or cannot be read; an empty list: not yet."""
+        if self._section is None:
+            self._section = Section(self._room, self._max_bytes, is_head=True)
+        gathered = self._section.take(data)
+        if gathered is None:
+            return []
+        self._section = None
+        return gathered if isinstance(gathered, bytes) else [gathered]
+
+    def _open(self, framing: tuple[int, bool], data: bytes, at: int, items: list[Item]) -> bool:
+        """Begin the body after the head, which ends at *at*; tell whether it is over."""
+        length, is_reusable = framing
+        if length == CHUNKED:
+            self._body = ChunkedBody(self._max_bytes, is_reusable=is_reusable)
+            at -= 2  # the line end before the first chunk
+        elif length == UNTIL_CLOSE:
+            self._body = OpenBody(self._max_bytes)
+        elif self._max_bytes is not None and length > self._max_bytes:
+            items.append(TooLarge())
+            return True
+        else:
+            self._body = LengthBody(length, is_reusable=is_reusable)
+        return self._body.feed(data, at, items)
