@@ -41,6 +41,7 @@ class SocketLink:
     __slots__ = (
         "_chunk",
         "_events",
+        "_first",
         "_keep_alive",
         "_node",
         "_origin",
@@ -69,6 +70,7 @@ class SocketLink:
         self._tls = tls
         self._reader: ResponseReader | None = None  # there while a response is due
         self._keep_alive = True
+        self._first = 0  # how much its reader takes at first, if that matters
         self._unsent: memoryview | None = None  # of the request, to be encrypted when there is room
         self._chunk: bytes | memoryview | None = None  # to be written before that
         self._room: Watch | None = None
@@ -84,6 +86,9 @@ class SocketLink:
         assert self._reader is None, "one request at a time"
         self._reader = ResponseReader(max_bytes, head_request=request.method == "HEAD")
         self._keep_alive = request.keep_alive
+        # Whoever wants no limit says so once it has the head: no more comes with that than is
+        # allowed in any case.
+        self._first = max_bytes if max_bytes is not None and max_bytes < READ_BYTES else 0
         self.sent_bytes = 0
         prefix = self._origin.prefix(request.method)
         data = request_bytes(prefix, request.fields, request.body, keep_alive=request.keep_alive)
@@ -229,20 +234,27 @@ class SocketLink:
             self._shut()
             self._tell_lost(_unasked)
             return
+        rest = b""
+        if self._first:
+            data, rest = data[: self._first], data[self._first :]
         items = reader.feed(data)
         if items:
-            self._hand_over(items)
-        if self._tls is not None and self._tls.ended and self._sock is not None:
+            self._first = 0
+            self._hand_over(items, is_all=not rest)
+        if rest and self._reader is reader:
+            self._take(rest)
+        elif self._tls is not None and self._tls.ended and self._sock is not None:
             self._end(None)
 
-    def _hand_over(self, items: list[Item]) -> None:
+    def _hand_over(self, items: list[Item], *, is_all: bool) -> None:
         last = items[-1]
         if type(last) is not bytes and type(last) is not Head:
             self._reader = None
             if type(last) is not End or not last.reusable:
                 self._shut()
-            elif self._chunk is not None or not self._keep_alive:
-                # It answered before it had all of the request, or was told to close.
+            elif not (is_all and self._keep_alive and self._chunk is None and not self.failure):
+                # It said more than was asked for, or was told to close, or answered before it had
+                # all of the request.
                 items[-1] = End(reusable=False, framed=last.framed)
                 self._shut()
         self._events.came(items)
