@@ -89,6 +89,7 @@ class ByteServer:
         self.host = host
         self.port = self._listener.getsockname()[1]
         self.accepted = 0
+        self._is_open = True
         self.errors: list[Exception] = []
         self._threads = [threading.Thread(target=self._listen, daemon=True)]
         self._threads[0].start()
@@ -99,12 +100,13 @@ class ByteServer:
         return f"{'http' if self._tls is None else 'https'}://{host}:{self.port}/mcp"
 
     def close(self) -> None:
+        self._is_open = False
         for sock in (self._listener, *self._socks):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
-        for thread in self._threads:
+        for thread in self._threads:  # which close what they use
             thread.join(PATIENCE)
+        self._listener.close()
 
     def _listen(self) -> None:
         while True:
@@ -114,6 +116,9 @@ class ByteServer:
                 return
             self.accepted += 1
             self._socks.append(sock)
+            if not self._is_open:
+                sock.close()
+                return
             thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
             self._threads.append(thread)
             thread.start()
