@@ -91,7 +91,8 @@ def _telling_of(file: str | None) -> Generator[None]:
     try:
         yield
     except ssl.SSLError as error:
-        reason = (error.reason or "no PEM file, or a wrong password").replace("_", " ").lower()
+        reason = error.reason and error.reason.replace("_", " ").lower()
+        reason = reason or "not what it should be, or encrypted with another password"
         raise OSError(error.errno, f"{file}: {reason}") from error
     except OSError as error:
         raise OSError(error.errno, f"{file}: {error.strerror}") from error

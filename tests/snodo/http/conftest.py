@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 from byte_servers import ByteServer
+from certificates import Authority
 
 from snodo_actors.ports.http.link import Outgoing
 from snodo_actors.ports.http.open import open_link
@@ -117,3 +118,9 @@ def _no_proxies(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    """Who made the certificates of the servers."""
+    return Authority(tmp_path_factory.mktemp("authority"))
