@@ -48,7 +48,7 @@ class Connection:
                 return b""
             data += piece
         head, mark, body = data.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
+        length = re.search(rb"(?i)content-length: (\d+)", head)
         size = int(length[1]) if length else 0
         while len(body) < size:
             piece = self.receive()

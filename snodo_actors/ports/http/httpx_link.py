@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final
 
 import anyio
@@ -82,9 +81,14 @@ class HttpxLink:
         """
         assert origin.transport is not None
         try:
-            return cls(node, origin, origin.transport(), events)
+            transport = origin.transport()
         except Exception as error:
             raise OSError(f"the function transport failed: {error!r}") from error
+        if not hasattr(transport, "handle_async_request"):
+            raise OSError(
+                f"the function transport made no httpx.AsyncBaseTransport, but {transport!r}"
+            )
+        return cls(node, origin, transport, events)
 
     # ---- the request
 
@@ -118,8 +122,7 @@ class HttpxLink:
             is_whole = await self._read(response)
             return End(reusable=request.keep_alive, framed=True) if is_whole else TooLarge()
         finally:
-            with anyio.move_on_after(GRACE, shield=True):
-                await response.aclose()
+            await _close(response)
 
     async def _read(self, response: httpx.Response) -> bool:
         """Hand over what comes, to the end; False if it was too much."""
@@ -130,7 +133,8 @@ class HttpxLink:
         length = response.headers.get("content-length", "")
         if self._left is not None and length.isdecimal() and int(length) > self._left:
             return False
-        async with _closing(aiter(response.stream)) as pieces:  # type: ignore[arg-type]  # if it is none for us, aiter() says so
+        pieces = aiter(_stream_of(response))
+        try:
             async for piece in pieces:
                 if self._left is not None:
                     self._left -= len(piece)
@@ -140,6 +144,9 @@ class HttpxLink:
                     await self._may_read.wait()
                 if piece:
                     self._tell(piece)
+        finally:
+            # A generator is closed here, not when the garbage collector finds it.
+            await _close(pieces)
         return True
 
     def _ended_by(self, error: Exception) -> Item:
@@ -192,22 +199,24 @@ class HttpxLink:
         self._node.spawn_task(self._let_go(), "the end of an httpx transport")
 
     async def _let_go(self) -> None:
-        with anyio.move_on_after(GRACE, shield=True) as grace:
-            try:
-                await self._transport.aclose()
-            except Exception as error:  # noqa: BLE001  # it is gone in any case
-                _log.warning("%r could not be closed: %r", self._transport, error)
-        if grace.cancelled_caught:
-            _log.warning("%r was not closed within %s seconds", self._transport, GRACE)
+        await _close(self._transport)
 
 
-@contextlib.asynccontextmanager
-async def _closing(pieces: AsyncIterator[bytes]) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """Close a generator here, not when the garbage collector finds it."""
-    try:
-        yield pieces
-    finally:
-        close = getattr(pieces, "aclose", None)
-        if close is not None:
-            with anyio.move_on_after(GRACE, shield=True):
-                await close()
+def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    if not isinstance(response.stream, httpx.AsyncByteStream):
+        raise TypeError(f"{response.stream!r} cannot be read without blocking the loop")
+    return response.stream
+
+
+async def _close(what: Any) -> None:
+    """Close what has something to close, also in a task that was cancelled, but not for long."""
+    close = getattr(what, "aclose", None)
+    if close is None:
+        return
+    with anyio.move_on_after(GRACE, shield=True) as grace:
+        try:
+            await close()
+        except Exception as error:  # noqa: BLE001  # it is gone in any case
+            _log.warning("%r could not be closed: %r", what, error)
+    if grace.cancelled_caught:
+        _log.warning("%r was not closed within %s seconds", what, GRACE)
