@@ -79,7 +79,12 @@ class ByteServer:
     """Listens on a port of this machine; what it does with a connection, `talk` says."""
 
     def __init__(
-        self, talk: Talk, *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+        self,
+        talk: Talk,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, port), family=family)

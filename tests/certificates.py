@@ -1,14 +1,14 @@
-"""An authority of the tests' own, and certificates of servers and clients that it made or did not."""
+"""An authority of the tests' own, and the certificates of servers and clients that it made."""
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ssl
 from pathlib import Path
 
 import trustme
 
-NOW = datetime.datetime.now(datetime.UTC)
+NOW = dt.datetime.now(dt.UTC)
 
 
 class Authority:
@@ -26,7 +26,7 @@ class Authority:
         context.set_alpn_protocols(["h2", "http/1.1"])
         for name, value in limits.items():
             setattr(context, name, value)
-        until = NOW - datetime.timedelta(days=1) if expired else None
+        until = NOW - dt.timedelta(days=1) if expired else None
         self._ca.issue_cert(*(names or ("127.0.0.1",)), not_after=until).configure_cert(context)
         if asks is not None:
             context.load_verify_locations(asks.file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import threading
@@ -52,10 +53,8 @@ def _copy(connection: Connection, server: socket.socket) -> None:
 
 
 def _quietly(deed) -> None:
-    try:
+    with contextlib.suppress(OSError):  # one of the two has ended
         deed()
-    except OSError:
-        pass  # one of the two has ended
 
 
 def _forward(request: bytes, target: str) -> bytes:

@@ -86,7 +86,7 @@ async def test_a_name_is_looked_up(serve, connect):
 
 
 async def test_an_unknown_name_says_so(connect):
-    with pytest.raises(TransportError, match="could not connect: nowhere.invalid: ") as caught:
+    with pytest.raises(TransportError, match=r"could not connect: nowhere\.invalid: ") as caught:
         await connect("http://nowhere.invalid/")
     assert caught.value.cause[0] == "failed_connect"
 
@@ -122,7 +122,7 @@ async def test_a_silent_address_is_overtaken(serve, connect, called, silent):
     called("some.test", address, "127.0.0.1")
     began = time.monotonic()
     opened = await connect(f"http://some.test:{port}/")
-    assert HEAD_START <= time.monotonic() - began
+    assert time.monotonic() - began >= HEAD_START
     assert opened.link._sock.getpeername() == ("127.0.0.1", port)
 
 

@@ -148,7 +148,11 @@ async def test_a_server_that_fails(serve, connect, said, items):
     opened = await connect(serve(talk).url, transport=httpx.AsyncHTTPTransport)
     got = await opened.exchange()
     shown = [
-        item.status if isinstance(item, Head) else Malformed if isinstance(item, Malformed) else item
+        item.status
+        if isinstance(item, Head)
+        else Malformed
+        if isinstance(item, Malformed)
+        else item
         for item in got
     ]
     assert shown == items
@@ -157,7 +161,9 @@ async def test_a_server_that_fails(serve, connect, said, items):
 
 async def test_pieces_come_as_they_come(connect):
     go_on = anyio.Event()
-    transport, stream = answers(b"a", b"", b"b", go_on.wait, b"c", extensions={"http_version": b"HTTP/1.0"})
+    transport, stream = answers(
+        b"a", b"", b"b", go_on.wait, b"c", extensions={"http_version": b"HTTP/1.0"}
+    )
     opened = await connect(URL, transport=lambda: transport)
     opened.post(max_bytes=3)
     await opened.told.until(lambda: opened.told.body == b"ab")
@@ -277,7 +283,7 @@ async def test_a_function_that_makes_no_transport(connect):
 
 @pytest.mark.parametrize("wrong", [object(), httpx.HTTPTransport(), None])
 async def test_a_function_that_makes_something_else(connect, wrong):
-    with pytest.raises(TransportError, match="made no httpx.AsyncBaseTransport, but "):
+    with pytest.raises(TransportError, match=r"made no httpx\.AsyncBaseTransport, but "):
         await connect(URL, transport=lambda: wrong)
 
 
@@ -315,5 +321,3 @@ def test_a_node_that_has_stopped(node):
     node.stop()
     links[0].close()
     assert not links[0].is_usable()
-
-

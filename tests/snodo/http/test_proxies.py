@@ -106,18 +106,26 @@ async def test_the_environment_is_followed(serve, connect, authority, monkeypatc
 # ---- refusals
 
 
+def says(said):
+    def talk(connection):
+        connection.request()
+        connection.send(said)
+
+    return talk
+
+
 @pytest.mark.parametrize(
     ("talk", "said"),
     [
         (Proxying(status=b"407 Proxy Authentication Required"), "refused {} with HTTP status 407"),
         (Proxying(status=b"502 Bad Gateway"), "refused {} with HTTP status 502"),
-        (lambda connection: connection.request(), "hung up when asked for {}"),
-        (lambda connection: (connection.request(), connection.send(b"HTTP/1.1 2")), "hung up when asked for {}"),
-        (lambda connection: (connection.request(), connection.send(b"no\r\n")), "answered with malformed HTTP"),
-        (lambda connection: (connection.request(), connection.send(b"HTTP/1.1 200 OK\r\na: " + b"x" * 70_000)), "answered with malformed HTTP"),
+        (says(b""), "hung up when asked for {}"),
+        (says(b"HTTP/1.1 2"), "hung up when asked for {}"),
+        (says(b"no\r\n"), "answered with malformed HTTP"),
+        (says(b"HTTP/1.1 200 OK\r\na: " + b"x" * 70_000), "answered with malformed HTTP"),
     ],
-)  # fmt: skip
-async def test_a_tunnel_that_is_refused(serve, connect, authority, through, talk, said):
+)
+async def test_a_tunnel_that_is_refused(serve, connect, authority, *, through, talk, said):
     proxy = serve(talk, tls=through)
     with pytest.raises(TransportError) as caught:
         await connect("https://some.test/", proxy=of(proxy), ssl=authority.file)
@@ -149,13 +157,13 @@ async def test_a_proxy_that_answers_in_pieces(serve, connect, authority):
 
 
 async def test_a_proxy_nobody_runs(connect):
-    with pytest.raises(TransportError, match="could not connect: 127.0.0.1 port 1: Conn"):
+    with pytest.raises(TransportError, match=r"could not connect: 127\.0\.0\.1 port 1: Conn"):
         await connect("http://some.test/", proxy="http://127.0.0.1:1")
 
 
 async def test_a_server_behind_a_proxy_is_not_trusted_blindly(serve, connect, authority):
     server = serve(answer_all, tls=authority.server("other.test"))
-    with pytest.raises(TransportError, match="certificate is not valid for '127.0.0.1'"):
+    with pytest.raises(TransportError, match=r"certificate is not valid for '127\.0\.0\.1'"):
         await connect(server.url, proxy=of(serve(Proxying())), ssl=authority.file)
 
 

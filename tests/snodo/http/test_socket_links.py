@@ -229,7 +229,7 @@ async def test_what_is_no_http_is_malformed(serve, connect):
         ),
     ],
 )
-async def test_the_server_ends_in_the_middle(serve, connect, how, said, closed, reset):
+async def test_the_server_ends_in_the_middle(serve, connect, *, how, said, closed, reset):
     heard = threading.Event()
 
     def talk(connection):

@@ -183,7 +183,10 @@ async def test_the_server_is_told_when_we_close(serve, connect, authority):
 async def refusal(connect, url, **options):
     with pytest.raises(TransportError) as caught:
         await connect(url, **options)
-    assert caught.value.cause == ("failed_connect", caught.value.message[len("could not connect: ") :])
+    assert caught.value.cause == (
+        "failed_connect",
+        caught.value.message[len("could not connect: ") :],
+    )
     assert caught.value.delivery == "never_sent"
     return caught.value.message
 
