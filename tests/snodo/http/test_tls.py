@@ -102,7 +102,7 @@ async def test_who_is_not_ready_holds_up_the_server(serve, connect, authority):
         (b"HTTP/1.1 200 OK\r\n\r\n{}", End(reusable=False, framed=False)),
     ],
 )
-async def test_the_server_ends(serve, connect, authority, politely, said, last):
+async def test_the_server_ends(serve, connect, authority, *, politely, said, last):
     def talk(connection):
         connection.request()
         if said:

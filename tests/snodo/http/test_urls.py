@@ -77,7 +77,7 @@ def test_it_is_what_httpx_makes_of_it(url):
         "http://some.test:-1/",
         "http://some.test:0/",
         "http://some.test:65536/",
-        "http://some.test:８０/",
+        "http://some.test:\uff18\uff10/",
         "http://some.test:80:80/",
         "http://1.2.3.400/",
         "http://1.2.3/",
