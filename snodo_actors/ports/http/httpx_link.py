@@ -102,15 +102,17 @@ class HttpxLink:
         self._task = self._node.spawn_task(self._carry(request), "a request through httpx")
 
     async def _carry(self, request: Outgoing) -> None:
+        item: Item | None = None
         try:
             item = await self._exchange(request)
         except Exception as error:  # noqa: BLE001  # a transport, a test or an app may raise anything
             self.failure = error
             item = self._ended_by(error)
-        self._is_busy = False
-        if not (isinstance(item, End) and item.reusable):
-            self._shut()
-        self._tell(item)
+        finally:  # also where it was cancelled, by whomever
+            self._is_busy = False
+            if not (isinstance(item, End) and item.reusable):
+                self._shut()
+            self._tell(Truncated(began=self._began) if item is None else item)
 
     async def _exchange(self, request: Outgoing) -> Item:
         outgoing = httpx.Request(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import socket
 import threading
 import time
@@ -13,8 +14,12 @@ from byte_servers import answer_all
 from snodo_actors.ports.http import dial as dialing
 from snodo_actors.ports.http import resolve as resolving
 from snodo_actors.ports.http.dial import HEAD_START, dial
+from snodo_actors.ports.http.link import NOBODY
+from snodo_actors.ports.http.open import open_link
+from snodo_actors.ports.http.origin import read_origin
 from snodo_actors.ports.http.resolve import resolve
 from snodo_actors.words.errors import TransportError
+from snodo_actors.words.http_options import HttpOptions
 
 
 def has_ipv6():
@@ -205,3 +210,59 @@ async def test_a_socket_that_reaches_itself_is_nobody(inner_node, monkeypatch):
     monkeypatch.setattr(dialing, "_tune", lambda sock: sock.bind(("127.0.0.1", port)))
     with pytest.raises(OSError, match="Connection refused"):
         await dial("127.0.0.1", port)
+
+
+# ---- in the tasks of a node
+
+
+class Opening:
+    """A link that is opened on a node of its own thread."""
+
+    def __init__(self, node, url):
+        self._node = node
+        self._url = url
+        self.outcome = queue.SimpleQueue()
+        node.post(self._start)
+
+    def _start(self):
+        self._task = self._node.spawn_task(self._open(), "opens")
+
+    async def _open(self):
+        try:
+            origin = read_origin(self._url, HttpOptions())
+            self.outcome.put(await open_link(self._node, origin, NOBODY))
+        except TransportError as error:
+            self.outcome.put(error)
+        finally:
+            self.outcome.put("over")
+
+    def cancel(self):
+        self._node.post(self._cancel)
+
+    def _cancel(self):
+        self._task.cancel()
+
+
+@pytest.mark.parametrize("addresses", [1, 2])
+def test_a_task_of_a_node_gives_up(node, called, silent, addresses):
+    address, port = silent
+    called("some.test", *[address] * addresses)
+    opening = Opening(node, f"http://some.test:{port}/")
+    with pytest.raises(queue.Empty):
+        opening.outcome.get(timeout=HEAD_START * 1.2)
+    opening.cancel()
+    assert opening.outcome.get(timeout=5.0) == "over"
+
+
+def test_a_task_of_a_node_opens(node, serve):
+    opening = Opening(node, serve(answer_all).url)
+    link = opening.outcome.get(timeout=5.0)
+    assert opening.outcome.get(timeout=5.0) == "over"
+    closed = threading.Event()
+    node.post(lambda: (link.close(), closed.set()))
+    assert closed.wait(5.0)
+
+
+def test_a_task_of_a_node_is_refused(node, free_port):
+    opening = Opening(node, f"http://127.0.0.1:{free_port}/")
+    assert isinstance(opening.outcome.get(timeout=5.0), TransportError)

@@ -247,6 +247,22 @@ async def test_close_ends_all(connect, moment):
     assert not opened.link.is_usable()
 
 
+async def test_a_task_that_is_cancelled_by_others(connect):
+    begun = anyio.Event()
+
+    async def wait(request):
+        begun.set()
+        await anyio.sleep_forever()
+
+    opened = await connect(URL, transport=lambda: Transport(wait))
+    opened.post()
+    await begun.wait()
+    opened.link._task.cancel()
+    await opened.told.until(lambda: opened.told.is_over)
+    assert opened.told.items == [Truncated(began=False)]
+    assert not opened.link.is_usable()
+
+
 async def test_a_request_closed_before_it_began(connect):
     transport, _ = answers(b"a")
     opened = await connect(URL, transport=lambda: transport)

@@ -150,6 +150,29 @@ async def test_an_idle_link_is_lost(serve, connect, authority, how, looked_at):
     ]
 
 
+async def test_a_goodbye_that_comes_with_the_response(serve, connect, authority):
+    def talk(connection):
+        connection.request()
+        connection.send(reply())
+        connection.sock.setblocking(False)
+        with pytest.raises(ssl.SSLWantReadError):
+            connection.sock.unwrap()
+        said.set()
+        go_on.wait(PATIENCE)
+
+    said, go_on = threading.Event(), threading.Event()
+    opened = await connect(serve(talk, tls=authority.server(**TLS12)).url, ssl=authority.file)
+    opened.link.pause()
+    opened.post()
+    assert said.wait(PATIENCE)
+    opened.link.resume()  # both records are there now, and read at once
+    await opened.told.until(lambda: opened.told.is_over)
+    go_on.set()
+    # Whoever sends the next request at once must not send it there.
+    assert opened.told.items[-1] == End(reusable=False, framed=True)
+    assert (opened.told.lost_for, opened.link.is_usable()) == ([], False)
+
+
 async def test_bytes_that_are_no_tls(serve, connect, authority):
     def talk(connection):
         connection.request()
