@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, cast
 
 from snodo_actors.words.checks import pairs, positive, seconds
+from snodo_actors.words.tls_options import read_tls_options
 from snodo_actors.words.types import INHERIT, Inherit
 
 MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
@@ -25,6 +26,7 @@ _OWNED_PREFIX: Final = "mcp-param-"
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNSAFE: Final = re.compile("[\x00\r\n\ud800-\udfff]")
+_SCHEME: Final = re.compile("([a-z][a-z0-9+.-]*)://[^/]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class TokenProvider:
 class HttpOptions:
     """What `connect` takes for an HTTP target; times are seconds, and None means no limit.
 
+    `ssl` is an `ssl.SSLContext`, the path of a file with the certificates of authorities, or a
+    mapping of what `TlsOptions` takes. `proxy` is the URL of an http or https proxy, None for none;
+    left out, the environment decides. `transport` is a function without arguments that makes an
+    `httpx.AsyncBaseTransport`, called for each connection; it does without the two before.
     `token_provider` is a pair of what has `token(state, request)` and `refresh(state, challenge,
     request)`, and its state; or one object with these methods, without the state.
     """
@@ -46,6 +52,7 @@ class HttpOptions:
     headers: Mapping[str, str] | Iterable[tuple[str, str]] = ()
     token_provider: Any = None
     ssl: Any = None
+    proxy: str | Inherit | None = field(default=INHERIT, repr=False)  # it may have a password
     connect_timeout: float | Inherit | None = INHERIT
     max_response_bytes: int = MAX_RESPONSE_BYTES
     pool_size: int = POOL_SIZE
@@ -60,10 +67,12 @@ class HttpOptions:
 
     def __post_init__(self) -> None:
         provider = _provider(self.token_provider)
-        if self.ssl is not None and not hasattr(self.ssl, "wrap_bio"):
-            raise TypeError(
-                f"ssl must be an ssl.SSLContext, not {self.ssl!r}: "
-                'write ssl=ssl.create_default_context(cafile="ca.pem")'
+        _check_proxy(self.proxy)
+        _check_transport(self.transport)
+        if self.transport is not None and (self.ssl is not None or self.proxy is not INHERIT):
+            raise ValueError(
+                "transport makes connections of its own, so give ssl and proxy to what it makes: "
+                "write transport=lambda: httpx.AsyncHTTPTransport(verify=..., proxy=...)"
             )
         positive("max_response_bytes", self.max_response_bytes)
         positive("pool_size", self.pool_size)
@@ -71,6 +80,7 @@ class HttpOptions:
         checked: dict[str, Any] = {
             "headers": _headers(self.headers, has_provider=provider is not None),
             "token_provider": provider,
+            "ssl": _tls(self.ssl),
             "pool_idle_timeout": seconds("pool_idle_timeout", self.pool_idle_timeout),
         }
         if self.connect_timeout is not INHERIT:
@@ -96,6 +106,40 @@ def _headers(value: Any, *, has_provider: bool) -> tuple[tuple[str, str], ...]:
                 "token_provider sets the header 'authorization': leave out one of the two"
             )
     return headers
+
+
+def _tls(value: Any) -> Any:
+    """Read the options of TLS; a context, or None for what is usual, is taken as it is."""
+    return value if value is None or hasattr(value, "wrap_bio") else read_tls_options(value)
+
+
+def _check_proxy(value: Any) -> None:
+    """Check the proxy; no text of an error shows it, for it may have a password."""
+    if value is None or value is INHERIT:
+        return
+    if not isinstance(value, str):
+        raise TypeError(
+            "proxy must be a URL, or None for no proxy: "
+            'write proxy="http://user:password@proxy.test:3128"'
+        )
+    scheme = _SCHEME.match(value)
+    if scheme is None:
+        raise ValueError('proxy must be a URL: write proxy="http://proxy.test:3128"')
+    if scheme[1].lower() not in ("http", "https"):
+        raise ValueError(
+            f"proxy must be an http or https URL, not {scheme[1]}: for others, write "
+            "transport=lambda: httpx.AsyncHTTPTransport(proxy=...)"
+        )
+
+
+def _check_transport(value: Any) -> None:
+    is_one = hasattr(value, "handle_async_request") and not isinstance(value, type)
+    if value is None or (callable(value) and not is_one):
+        return
+    raise TypeError(
+        f"transport must be a function that makes an httpx transport, not {value!r}: "
+        "write transport=lambda: httpx.AsyncHTTPTransport(...)"
+    )
 
 
 def _provider(value: Any) -> TokenProvider | None:

@@ -83,6 +83,16 @@ def bad_url(url: Any) -> TransportError:
     return _lost(f"not an http or https URL: {url!r}", url, "never_sent")
 
 
+def bad_tls(reason: Any) -> TransportError:
+    """A file that the option ``ssl`` names is not there, or is not what it should be."""
+    return _lost(f"the option ssl cannot be used: {reason}", ("ssl", reason), "never_sent")
+
+
+def bad_proxy(proxy: str, why: str) -> TransportError:
+    """The proxy of the option or of the environment is none we can use; *proxy* has no password."""
+    return _lost(f"the proxy {proxy!r} cannot be used: {why}", ("proxy", proxy), "never_sent")
+
+
 def bad_header(name: Any) -> TransportError:
     """A header cannot be sent, or is one the transport sets itself; its value is not shown."""
     return _lost(f"the header {name!r} is refused", name, "never_sent")

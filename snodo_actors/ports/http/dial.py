@@ -75,7 +75,8 @@ async def _race(addresses: list[Address]) -> socket.socket:
             sock.close()
         raise
     if not connected:
-        raise OSError("; ".join(dict.fromkeys(str(failure.strerror) for failure in failures)))
+        reasons = (failure.strerror or str(failure) for failure in failures)
+        raise OSError("; ".join(dict.fromkeys(reasons)))
     for sock in connected[1:]:
         sock.close()
     return connected[0]

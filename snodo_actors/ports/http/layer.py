@@ -71,7 +71,7 @@ class TlsLayer:
         """
         if self._below is not None:
             data = self._below.decrypt(data)
-            self.ended = self._below.ended
+            self.ended = self.ended or self._below.ended
         if len(data) <= PIECE_BYTES:
             self._incoming.write(data)
             return self._read()

@@ -6,6 +6,7 @@ used. A name that is being looked up is not looked up a second time.
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from collections import deque
@@ -34,7 +35,11 @@ async def resolve(host: str, port: int) -> list[Address]:
     try:
         return _look_up(host, port, socket.AI_NUMERICHOST)
     except socket.gaierror:
+        pass  # it is a name
+    try:
         return await _seek((host, port))
+    except OSError as error:
+        raise OSError(error.errno, f"{host}: {error.strerror}") from error
 
 
 def _look_up(host: str, port: int, flags: int = 0) -> list[Address]:
@@ -50,10 +55,22 @@ def _seek(name: _Name) -> Future[list[Address]]:
             future = _sought[name] = Future()
             _waiting.append(name)
             if len(_threads) < MAX_THREADS:
-                thread = threading.Thread(target=_run, name="looks up names", daemon=True)
-                _threads.add(thread)
-                thread.start()
+                _start_thread()
     return future
+
+
+def _start_thread() -> None:
+    thread = threading.Thread(target=_run, name="looks up names", daemon=True)
+    _threads.add(thread)
+    try:
+        thread.start()
+    except RuntimeError:  # there are too many of them
+        _threads.discard(thread)
+        if not _threads:
+            _waiting.clear()
+            for future in _sought.values():
+                future.try_fail(OSError(errno.EAGAIN, "no thread could be started to look it up"))
+            _sought.clear()
 
 
 def _run() -> None:

@@ -6,7 +6,6 @@ requests are written, and most responses read, by one call of the system each.
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 from functools import partial
@@ -15,14 +14,13 @@ from typing import Final
 from snodo_actors.ports.http.layer import TlsLayer
 from snodo_actors.ports.http.link import NOBODY, LinkEvents, Outgoing
 from snodo_actors.ports.http.origin import Origin
-from snodo_actors.ports.readiness import Watch, watch_readable, watch_writable
+from snodo_actors.ports.http.socket_writer import SocketWriter
+from snodo_actors.ports.readiness import Watch, watch_readable
 from snodo_actors.wire.http1 import End, Head, Item, ResponseReader, Truncated, request_bytes
 from supervisors import Node
 
 READ_BYTES: Final = 1 << 18
 """The most bytes a read takes."""
-ENCRYPT_BYTES: Final = 1 << 16
-"""The most that is encrypted before it is written."""
 
 
 class _Shared(threading.local):
@@ -35,24 +33,10 @@ class _Shared(threading.local):
 _shared = _Shared()
 
 
-class SocketLink:
+class SocketLink(SocketWriter):
     """Carries requests over a connected socket, which it owns."""
 
-    __slots__ = (
-        "_chunk",
-        "_events",
-        "_keep_alive",
-        "_node",
-        "_origin",
-        "_reader",
-        "_room",
-        "_sock",
-        "_tls",
-        "_unsent",
-        "_watch",
-        "failure",
-        "sent_bytes",
-    )
+    __slots__ = ("_events", "_first", "_keep_alive", "_origin", "_reader", "_watch")
 
     def __init__(
         self,
@@ -62,19 +46,13 @@ class SocketLink:
         events: LinkEvents,
         tls: TlsLayer | None = None,
     ) -> None:
-        self._node = node
-        self._sock: socket.socket | None = sock
+        super().__init__(node, sock, tls)
         self._origin = origin
         self._events = events
-        self._tls = tls
         self._reader: ResponseReader | None = None  # there while a response is due
         self._keep_alive = True
-        self._unsent: memoryview | None = None  # of the request, to be encrypted when there is room
-        self._chunk: bytes | memoryview | None = None  # to be written before that
-        self._room: Watch | None = None
+        self._first = 0  # how much its reader takes at first, if that matters
         self._watch: Watch | None = None
-        self.sent_bytes = 0
-        self.failure: OSError | None = None
         self.resume()
 
     # ---- the request
@@ -84,57 +62,14 @@ class SocketLink:
         assert self._reader is None, "one request at a time"
         self._reader = ResponseReader(max_bytes, head_request=request.method == "HEAD")
         self._keep_alive = request.keep_alive
+        # Whoever wants no limit says so once it has the head: no more comes with that than is
+        # allowed in any case.
+        self._first = max_bytes if max_bytes is not None and max_bytes < READ_BYTES else 0
         self.sent_bytes = 0
         prefix = self._origin.prefix(request.method)
-        data = request_bytes(prefix, request.fields, request.body, keep_alive=request.keep_alive)
-        if self._tls is None:
-            self._chunk = data
-        else:
-            self._unsent = memoryview(data)
-        self._write()
-
-    def _write(self) -> None:
-        """Write what there is room for, and wait for room for the rest."""
-        try:
-            while (chunk := self._next_chunk()) is not None:
-                sent = self._open_socket().send(chunk)
-                self.sent_bytes += sent
-                if sent < len(chunk):
-                    self._chunk = memoryview(chunk)[sent:]
-                    break
-                self._chunk = None
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            self.failure = self.failure or error
-            self._unsent = self._chunk = None
-            # Not now: whoever sends is not told before send() has returned.
-            self._node.loop.soon(self._give_up)
-        self._watch_for_room()
-
-    def _open_socket(self) -> socket.socket:
-        if self._sock is None:
-            raise ConnectionAbortedError("the connection is closed")
-        return self._sock
-
-    def _next_chunk(self) -> bytes | memoryview | None:
-        unsent = self._unsent
-        if self._chunk is None and self._tls is not None and unsent is not None:
-            self._chunk = self._tls.encrypt(unsent[:ENCRYPT_BYTES])
-            self._unsent = unsent[ENCRYPT_BYTES:] or None
-        return self._chunk
-
-    def _watch_for_room(self) -> None:
-        if self._chunk is None:
-            if self._room is not None:
-                self._room.stop()
-                self._room = None
-        elif self._room is None and self._sock is not None:
-            self._room = watch_writable(self._node, self._sock.fileno(), self._there_is_room)
-
-    def _there_is_room(self) -> None:
-        if self._room is not None:  # else it was stopped in this very turn
-            self._write()
+        self._write(
+            request_bytes(prefix, request.fields, request.body, keep_alive=request.keep_alive)
+        )
 
     def _give_up(self) -> None:
         """Take what the server said before it stopped to listen, such as why; then it is over."""
@@ -217,8 +152,7 @@ class SocketLink:
             data = tls.decrypt(data)
             output = tls.take_output()
             if output:
-                self._chunk = bytes(self._chunk or b"") + output
-                self._write()
+                self._write_first(output)
             if tls.ended and not data:
                 return None
         return data
@@ -229,23 +163,33 @@ class SocketLink:
             self._shut()
             self._tell_lost(_unasked)
             return
+        rest = b""
+        if self._first:
+            data, rest = data[: self._first], data[self._first :]
         items = reader.feed(data)
         if items:
-            self._hand_over(items)
-        if self._tls is not None and self._tls.ended and self._sock is not None:
+            self._first = 0
+            self._hand_over(items, is_all=not rest)
+        if rest and self._reader is reader:
+            self._take(rest)
+        elif self._tls is not None and self._tls.ended and self._sock is not None:
             self._end(None)
 
-    def _hand_over(self, items: list[Item]) -> None:
+    def _hand_over(self, items: list[Item], *, is_all: bool) -> None:
         last = items[-1]
         if type(last) is not bytes and type(last) is not Head:
             self._reader = None
             if type(last) is not End or not last.reusable:
                 self._shut()
-            elif self._chunk is not None or not self._keep_alive:
-                # It answered before it had all of the request, or was told to close.
+            elif not (is_all and self._can_carry_another()):
                 items[-1] = End(reusable=False, framed=last.framed)
                 self._shut()
         self._events.came(items)
+
+    def _can_carry_another(self) -> bool:
+        """Tell whether the server had all of the request, and nobody was to close or has."""
+        has_ended = self.failure is not None or (self._tls is not None and self._tls.ended)
+        return self._keep_alive and self._chunk is None and not has_ended
 
     # ---- the end
 
@@ -271,16 +215,8 @@ class SocketLink:
         self._events.lost(reason)
 
     def _shut(self) -> None:
-        sock, self._sock = self._sock, None
-        if sock is None:
-            return
         self.pause()
-        chunk, self._chunk, self._unsent = self._chunk, None, None
-        self._watch_for_room()
-        with contextlib.suppress(OSError):
-            if self._tls is not None and chunk is None:
-                sock.send(self._tls.say_goodbye())
-        sock.close()
+        super()._shut()
 
 
 _closed: Final = "the server closed the connection"

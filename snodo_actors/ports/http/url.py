@@ -13,13 +13,12 @@ from urllib.parse import quote
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 _URL: Final = re.compile(
-    r"(?P<scheme>https?)://(?:(?P<user>[^/?#]*)@)?(?P<host>\[[^\]]*\]|[^:/?#\[\]]+)(?::(?P<port>[0-9]*))?"
+    r"(?P<scheme>https?)://(?:(?P<user>[^/?#\\]*)@)?(?P<host>\[[^\]]*\]|[^:/?#\[\]]+)(?::(?P<port>[0-9]*))?"
     r"(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?:#.*)?",
     re.IGNORECASE,
 )
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-_NAME: Final = re.compile(r"(?=.{1,253}\.?$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
-_LOOSE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_NAME: Final = re.compile(r"(?=.{1,253}\.?$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _PATH_SAFE: Final = "!$%&'()*+,/:;=@[\\]^|~"
 _QUERY_SAFE: Final = _PATH_SAFE + "?`{}"
 
@@ -53,9 +52,9 @@ def read_url(url: str) -> Url | None:
     port = int(match["port"] or DEFAULT_PORTS[scheme])
     if host is None or not 0 < port < 65536:
         return None
-    target = _escaped(match["path"] or "/", _PATH_SAFE)
+    target = quote(match["path"] or "/", _PATH_SAFE)
     if match["query"] is not None:
-        target += "?" + _escaped(match["query"], _QUERY_SAFE)
+        target += "?" + quote(match["query"], _QUERY_SAFE)
     return Url(scheme, host, port, target, match["user"] or "")
 
 
@@ -66,7 +65,7 @@ def bracketed(host: str) -> str:
 
 def _read_host(written: str) -> str | None:
     if written.startswith("["):
-        host = written[1:-1].replace("%25", "%", 1)
+        host = written[1:-1].lower().replace("%25", "%", 1)
         return host if is_address(socket.AF_INET6, host.partition("%")[0]) else None
     host = written.lower()
     if not host.isascii():
@@ -94,7 +93,3 @@ def _to_ascii(host: str) -> str:
         return idna.encode(host).decode()
     except idna.IDNAError:
         return ""
-
-
-def _escaped(text: str, safe: str) -> str:
-    return quote(_LOOSE_PERCENT.sub("%25", text), safe)

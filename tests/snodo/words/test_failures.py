@@ -177,6 +177,14 @@ TABLE = [
         "answered",
     ),
     (lost.bad_url("ftp://x"), (TransportError, -32000, T), None, "ftp://x", "never_sent"),
+    (lost.bad_tls("a: b"), (TransportError, -32000, T), None, ("ssl", "a: b"), "never_sent"),
+    (
+        lost.bad_proxy("p.test", "why"),
+        (TransportError, -32000, T),
+        None,
+        ("proxy", "p.test"),
+        "never_sent",
+    ),
     (lost.bad_header("X-A"), (TransportError, -32000, T), None, "X-A", "never_sent"),
     (lost.bad_extension(dict), (TransportError, -32000, T), None, dict, "never_sent"),
     (

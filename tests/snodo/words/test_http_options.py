@@ -5,6 +5,7 @@ import ssl
 import pytest
 
 from snodo_actors.words.http_options import OWNED, HttpOptions, TokenProvider
+from snodo_actors.words.tls_options import TlsOptions
 from snodo_actors.words.types import INHERIT
 
 
@@ -30,10 +31,21 @@ class TokenOnly:
     token = print
 
 
+class Transport:
+    async def handle_async_request(self, request):
+        raise NotImplementedError
+
+
+class CallableTransport(Transport):
+    def __call__(self):
+        raise NotImplementedError
+
+
 def test_defaults() -> None:
     options = HttpOptions()
 
     assert (options.headers, options.token_provider, options.ssl) == ((), None, None)
+    assert options.proxy is INHERIT
     assert (options.connect_timeout, options.max_response_bytes) == (INHERIT, 16_777_216)
     assert (options.pool_size, options.pool_idle_timeout, options.pool_max_requests) == (
         4,
@@ -56,6 +68,13 @@ def test_defaults() -> None:
         ({"pool_idle_timeout": None}, {"pool_idle_timeout": None}),
         ({"pool_size": 1, "pool_max_requests": 1}, {"pool_size": 1, "pool_max_requests": 1}),
         ({"max_response_bytes": 1}, {"max_response_bytes": 1}),
+        ({"proxy": None}, {"proxy": None}),
+        ({"proxy": "http://p.test:3128"}, {"proxy": "http://p.test:3128"}),
+        ({"proxy": "HTTPS://u:p@p.test"}, {"proxy": "HTTPS://u:p@p.test"}),
+        ({"ssl": TlsOptions(cafile="ca.pem")}, {"ssl": "ca.pem"}),
+        ({"ssl": TlsOptions(verify=False)}, {"ssl": {"verify": False}}),
+        ({"transport": print}, {"transport": print}),
+        ({"transport": Transport}, {"transport": Transport}),
     ],
 )
 def test_what_is_given_is_taken(taken, given) -> None:
@@ -115,6 +134,17 @@ def test_the_transport_s_own_headers_are_refused(name) -> None:
         (TypeError, "token_provider must have token", {"token_provider": (Module,)}),
         (TypeError, "ssl must be an ssl.SSLContext", {"ssl": False}),
         (TypeError, "ssl must be an ssl.SSLContext", {"ssl": True}),
+        (TypeError, "proxy must be a URL, or None", {"proxy": 5}),
+        (TypeError, "proxy must be a URL, or None", {"proxy": b"http://p.test"}),
+        (ValueError, "proxy must be a URL: write", {"proxy": ""}),
+        (ValueError, "proxy must be a URL: write", {"proxy": "p.test:3128"}),
+        (ValueError, "proxy must be a URL: write", {"proxy": "http:///"}),
+        (ValueError, "an http or https URL, not socks5: for", {"proxy": "socks5://p.test"}),
+        (TypeError, "transport must be a function that", {"transport": Transport()}),
+        (TypeError, "transport must be a function that", {"transport": CallableTransport()}),
+        (TypeError, "transport must be a function that", {"transport": "httpx"}),
+        (ValueError, "makes connections of its own", {"transport": print, "ssl": "ca.pem"}),
+        (ValueError, "makes connections of its own", {"transport": print, "proxy": None}),
         (ValueError, "connect_timeout must be", {"connect_timeout": 0}),
         (ValueError, "max_response_bytes must be", {"max_response_bytes": 0}),
         (ValueError, "pool_size must be", {"pool_size": 0}),
@@ -125,6 +155,14 @@ def test_the_transport_s_own_headers_are_refused(name) -> None:
 def test_a_wrong_option_is_refused(error, text, options) -> None:
     with pytest.raises(error, match=text):
         HttpOptions(**options)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:secret@p.test", "u:secret@p.test"])
+def test_the_password_of_a_proxy_is_never_shown(proxy) -> None:
+    with pytest.raises(ValueError) as caught:
+        HttpOptions(proxy=proxy)
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(HttpOptions(proxy="http://u:secret@p.test"))
 
 
 def test_authorization_and_a_provider_exclude_each_other() -> None:
