@@ -185,7 +185,7 @@ def _read_opening(
     if isinstance(read, Http):
         from snodo_actors.actors.http_opening import read_http_opening  # noqa: PLC0415  # not everybody has HTTP
 
-        owner = _owner(options.pop("owner", None), owned=False)
+        owner = _owner(options.pop("owner", None), owned)
         return read_http_opening(read, options, allowed, who or str(read), owner)
     stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
     client = ClientOptions(**options)

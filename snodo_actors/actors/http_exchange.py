@@ -12,7 +12,7 @@ from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.http1 import Head
 from snodo_actors.words.errors import Delivery, Error
 from snodo_actors.words.types import JSONObject, Session
-from supervisors import Ref
+from supervisors import Ref, TimerHandle
 
 
 class Exchange:
@@ -34,6 +34,7 @@ class Exchange:
         "slot",
         "token",
         "verb",
+        "waits",
         "worker",
     )
 
@@ -53,10 +54,18 @@ class Exchange:
         """Where it is, or was last."""
         self.worker: Ref | None = None
         """Who works on it, once its answer is a stream, which has left the pool."""
+        self.waits: TimerHandle | None = None
+        """Rings when it has waited for something too long."""
         self.sent = False
         self.refreshed = False
         self.renewed = False
         self.listed = False
+
+    def wait_no_more(self) -> None:
+        """It has what it waited for."""
+        if self.waits is not None:
+            self.waits.cancel()
+            self.waits = None
 
     @property
     def method(self) -> str:

@@ -8,11 +8,12 @@ knows what only the connection as a whole can know.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from contextlib import suppress
 from math import inf
 from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
+from snodo_actors.actors.http_books import DUE, MAX_WAITING, BookKeeper, Due, Started
 from snodo_actors.actors.http_exchange import CallExchange, Exchange
 from snodo_actors.actors.http_messages import (
     Detached,
@@ -35,52 +36,29 @@ from snodo_actors.actors.http_worker import HttpWorker
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.streams import CancelStream, OpenStream
 from snodo_actors.actors.waiting import claim
-from snodo_actors.machines import pool as books
 from snodo_actors.machines import renewal
 from snodo_actors.machines.deadline import Deadline
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.errors import Error
 from snodo_actors.words.failures import timed_out
-from snodo_actors.words.http_options import HttpOptions
-from snodo_actors.words.lost import connection_closed, exchange_failed, owner_ended
+from snodo_actors.words.lost import connection_closed, owner_ended
 from snodo_actors.words.types import Session
 from snodo_actors.words.versions import is_stateless
 from supervisors import (
-    SHUTDOWN,
     Down,
     ExitReason,
-    Future,
-    GenServer,
     Monitor,
-    Ref,
+    ReceiveTimeout,
     Shutdown,
     Stop,
-    TimerHandle,
     monitor,
+    receive,
     unregister,
 )
 from supervisors import Error as ErrorReason
-from supervisors import exit as send_exit
-
-MAX_WAITING = 100_000
-"""Calls that may wait for a connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    slot: int
-    exchange: Exchange
-    outcome: Future[Any]
-
-
-class _Due:
-    __slots__ = ()
-
-
-_DUE = _Due()
-
-
-class HttpPort(GenServer):
+class HttpPort(BookKeeper):
     """The actor of one HTTP connection."""
 
     trap_exit: ClassVar[bool] = True
@@ -92,25 +70,12 @@ class HttpPort(GenServer):
         self._family = family
         family.port = self.ref
         family.version = None
-        http: HttpOptions = opening.http
-        self._pool: books.Pool[Exchange] = books.Pool(
-            size=http.pool_size,
-            idle_timeout=http.pool_idle_timeout,
-            max_requests=http.pool_max_requests,
-            max_waiting=MAX_WAITING,
-        )
-        self._workers: dict[int, Ref] = {}
-        self._watches: dict[Monitor, int] = {}
-        self._unwanted: set[int] = set()
-        self._streaming: dict[int, Exchange] = {}
-        """Exchanges whose answers are streams, by the slots they had."""
-        self._timer: TimerHandle | None = None
-        self._timer_at = inf
+        self._open_books(family)
         self._waiting: deque[Request] = deque()
         self._ready: list[Ready] = []
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
-        provider = http.token_provider
+        provider = family.http.token_provider
         url = family.url
         self._tokens = None if provider is None else Tokens(self.node, self.ref, provider, url)
         self._streams = Streams(family, self.node, self.ref)
@@ -130,37 +95,26 @@ class HttpPort(GenServer):
     def handle_info(self, message: Any) -> Any:  # noqa: C901  # one arm for each message
         """Handle what callers want and workers tell."""
         match message:
-            case Finished(slot=slot, reusable=reusable):
-                self._carry_out(self._pool.finished(slot, reusable=reusable, now=self.node.now()))
+            case Finished():
+                self._finished(message)
             case Request():
                 self._take(message)
-            case _Started():
+            case Started():
                 self._started(message)
-            case Detached(exchange, _):
-                self._streaming[exchange.slot] = exchange
-                self._carry_out(self._pool.detached(exchange.slot))
+            case Detached():
+                self._detached(message)
             case Down():
                 return self._down(message)
-            case _Due():
-                self._timer, self._timer_at = None, inf
-                self._carry_out(self._pool.due(self.node.now()))
-                self._set_timer()
+            case Due():
+                self._due()
             case Cancel(request, why):
                 self._cancel(request, why)
             case TimedOut(exchange):
                 self._tell_cancelled(exchange, "the request timed out")
             case Post(exchange):
                 self._submit(exchange)
-            case Tokened(exchange, token):
-                self._tokened(exchange, token)
-            case Refused(exchange, status, challenge):
-                exchange.refreshed = True
-                assert self._tokens is not None
-                self._tokens.refresh(exchange, status, challenge)
-            case Refreshed(_, token):
-                assert self._tokens is not None
-                for exchange in self._tokens.refreshed(message):
-                    self._tokened(exchange, token)
+            case Tokened() | Refused() | Refreshed() | StreamRefused():
+                self._authorize(message)
             case SessionLost(exchange):
                 self._session_lost(exchange)
             case HeadersRefused():
@@ -176,10 +130,6 @@ class HttpPort(GenServer):
                 self._streams.cancel(message)
             case StreamStarted():
                 self._streams.started(message)
-            case StreamRefused(_, status, challenge):
-                stream = self._streams.refused(message)
-                if stream is not None and self._tokens is not None:
-                    self._tokens.refresh(stream, status, challenge)
             case _:
                 return super().handle_info(message)
         return None if self._cause is None else Stop(ErrorReason(self._cause))
@@ -195,19 +145,30 @@ class HttpPort(GenServer):
         ready, self._ready = self._ready, []
         for one in ready:
             one.try_fail(error.again().named(self.opening.who))
-        if self._timer is not None:
-            self._timer.cancel()
         self._streams.close(error)
-        for exchange in self._streaming.values():
-            exchange.refuse(error)
-        for deed in self._pool.close():
-            if isinstance(deed, books.Refuse):
-                deed.call.refuse(error, "never_sent")
-        for exchange in self._pool.busy():
-            exchange.refuse(error, None if exchange.sent else "never_sent")
+        self._close_books(error)
         session = self._session()
         if session is not None and session.id is not None and self.node.running:
-            await self._settling.end(session)
+            await self._end_session(session)
+
+    async def _end_session(self, session: Session) -> None:
+        """Tell the server that the session is over, on a connection of its own."""
+        exchange, ended = self._settling.end(session)
+        if self._tokens is not None:
+            self._tokens.fetch(exchange)
+            try:
+                tokened = await receive(Tokened, exchange.deadline.left(self.node.now()))
+            except ReceiveTimeout:
+                return
+            if isinstance(tokened.token, Error):
+                return
+            exchange.token = tokened.token
+        workers = self._family.workers
+        if workers is not None:
+            spec = HttpWorker.child_spec(self._family, 0, exchange, restart="temporary")
+            with suppress(Exception):  # there is nobody whom it would help
+                await workers.start_child(spec)
+                await ended
 
     def format_status(self) -> Any:
         """What reports show: no headers, no arguments of calls."""
@@ -234,7 +195,7 @@ class HttpPort(GenServer):
 
     def _not_settled(self, error: Error) -> None:
         self._cause = error.named(self.opening.who)
-        self.ref.send(_DUE)  # the end is looked for after each message
+        self.ref.send(DUE)  # the end is looked for after each message
 
     def _session_lost(self, exchange: Exchange) -> None:
         assert self._renewal is not None
@@ -244,23 +205,36 @@ class HttpPort(GenServer):
         exchange.renewed = True
         match deed:
             case renewal.Renew(old):
-                self._settling.renew(old, self._renewed, self._not_renewed)
-            case renewal.SendAgain(request, _):
+                left = exchange.deadline.left(self.node.now())
+                self._settling.renew(old, left, self._renewed, self._not_renewed)
+                self._give_up_in_time(exchange)
+            case renewal.SendAgain(request, session):
+                request.session = session
                 self._submit(request)
             case renewal.Failed(request, error):
                 request.refuse(error)
             case renewal.Wait():
-                pass
+                self._give_up_in_time(exchange)
+
+    def _give_up_in_time(self, exchange: Exchange) -> None:
+        """Fail an exchange that waits for a new session once its time is over."""
+        left = exchange.deadline.left(self.node.now())
+        if left < inf:
+            refused = exchange.deadline.error().again("never_sent")
+            exchange.waits = self.node.after(left, exchange.refuse, refused)
 
     def _renewed(self, _version: str, session: Session | None) -> None:
         assert self._renewal is not None
         assert session is not None
         for again in self._renewal.renewed(session):
+            again.request.wait_no_more()
+            again.request.session = again.session
             self._submit(again.request)
 
     def _not_renewed(self, error: Error) -> None:
         assert self._renewal is not None
         for failed in self._renewal.failed(error):
+            failed.request.wait_no_more()
             failed.request.refuse(failed.error)
 
     # ---- requests
@@ -297,23 +271,40 @@ class HttpPort(GenServer):
         if request.method == "tools/call" and is_stateless(profile.version):
             fields += self._family.tools.fields(request.params, request.definition)
         exchange = CallExchange(request, fields, Deadline(request.timeouts, self.node.now()))
+        exchange.session = self._session()
         request.place = exchange
         self._submit(exchange)
 
     def _submit(self, exchange: Exchange) -> None:
         """Let the *exchange* have a token, if there are any, and then a connection."""
-        if exchange.session is None or exchange.renewed:
-            exchange.session = self._session()
         if self._tokens is not None and not exchange.refreshed:
             self._tokens.fetch(exchange)
         else:
-            self._enqueue(exchange)
+            self._hand_on(exchange)
 
     def _submit_stream(self, exchange: StreamExchange) -> None:
         if self._tokens is not None:
             self._tokens.fetch(exchange)
         else:
             self._streams.start(exchange)
+
+    def _authorize(self, message: Tokened | Refused | Refreshed | StreamRefused) -> None:
+        """Let what waits for a token have it, or go for a fresh one."""
+        tokens = self._tokens
+        assert tokens is not None
+        match message:
+            case Tokened(exchange, token):
+                self._tokened(exchange, token)
+            case Refused(exchange, status, challenge):
+                exchange.refreshed = True
+                tokens.refresh(exchange, status, challenge)
+            case StreamRefused(_, status, challenge):
+                stream = self._streams.refused(message)
+                if stream is not None:
+                    tokens.refresh(stream, status, challenge)
+            case Refreshed(_, token):
+                for exchange in tokens.refreshed(message):
+                    self._tokened(exchange, token)
 
     def _tokened(self, exchange: Exchange, token: str | Error | None) -> None:
         if isinstance(token, Error):
@@ -324,31 +315,22 @@ class HttpPort(GenServer):
             self._streams.start(exchange)
             return
         exchange.deadline.restart(self.node.now())  # a provider's time is not the server's
-        self._enqueue(exchange)
+        self._hand_on(exchange)
 
-    def _enqueue(self, exchange: Exchange) -> None:
-        if not exchange.done and not self._is_kept(exchange):
-            now = self.node.now()
-            self._carry_out(self._pool.request(exchange, exchange.deadline.at, now))
-
-    def _is_kept(self, exchange: Exchange) -> bool:
+    def _hand_on(self, exchange: Exchange) -> None:
         """Answer a call from what is kept for who asks; else let its result be kept for them."""
         request = exchange.request if isinstance(exchange, CallExchange) else None
-        if request is None or request.lookup is None:
-            return False
-        asks = credential(self.opening.http, exchange.token, exchange.session)
-        return request.lookup.answers(request, asks)
+        if request is not None and request.lookup is not None:
+            asks = credential(self.opening.http, exchange.token, exchange.session)
+            if request.lookup.answers(request, asks):
+                return
+        self._enqueue(exchange)
 
     def _cancel(self, request: Request, why: str) -> None:
         exchange: Exchange | None = request.place
         if exchange is None:
             return
-        if exchange.slot in self._streaming:
-            del self._streaming[exchange.slot]
-            if exchange.worker is not None:
-                send_exit(exchange.worker, SHUTDOWN)
-        else:
-            self._carry_out(self._pool.cancelled(exchange))
+        self._give_up(exchange)
         self._tell_cancelled(exchange, why)
 
     def _tell_cancelled(self, exchange: Exchange, why: str) -> None:
@@ -378,59 +360,6 @@ class HttpPort(GenServer):
         else:
             self._settling.list_tools(self.profile, self.opening.client.max_pages, found)
 
-    # ---- the pool
-
-    def _carry_out(self, deeds: list[books.Deed[Exchange]]) -> None:
-        for deed in deeds:
-            match deed:
-                case books.Hand(slot, call):
-                    call.slot = slot
-                    self._workers[slot].send(call)
-                case books.Open(slot, call):
-                    call.slot = slot
-                    self._start_worker(slot, call)
-                case books.Stop(slot):
-                    worker = self._workers.pop(slot, None)
-                    if worker is None:
-                        self._unwanted.add(slot)
-                    else:
-                        send_exit(worker, SHUTDOWN)
-                case books.Refuse(call, why):
-                    call.refuse(_refusal(call, why))
-        if not deeds:
-            self._set_timer()  # something waits now, or is idle
-
-    def _set_timer(self) -> None:
-        """Let it ring for what is due first, unless it does before: then it looks again."""
-        at = self._pool.next_at()
-        if at is not None and at < self._timer_at:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer_at = at
-            self._timer = self.node.after(at - self.node.now(), self.ref.send, _DUE)
-
-    def _start_worker(self, slot: int, first: Exchange) -> None:
-        workers = self._family.workers
-        assert workers is not None
-        spec = HttpWorker.child_spec(self._family, slot, first, restart="temporary")
-        outcome = workers.start_child(spec)
-        outcome.add_done_callback(lambda started: self.ref.send(_Started(slot, first, started)))
-
-    def _started(self, started: _Started) -> None:
-        slot, outcome = started.slot, started.outcome
-        if outcome.exception() is not None:
-            self._unwanted.discard(slot)
-            started.exchange.refuse(exchange_failed(outcome.exception()), "never_sent")
-            self._carry_out(self._pool.down(slot))
-            return
-        worker: Ref = outcome.get()
-        if slot in self._unwanted:
-            self._unwanted.remove(slot)
-            send_exit(worker, SHUTDOWN)
-            return
-        self._workers[slot] = worker
-        self._watches[monitor(worker)] = slot
-
     def _down(self, down: Down) -> Any:
         if down.monitor is self._owner_watch:
             self._cause = owner_ended(str(self.opening.owner), down.reason)
@@ -438,21 +367,6 @@ class HttpPort(GenServer):
         slot = self._watches.pop(down.monitor, None)
         if slot is None:
             self._streams.down(down)
-            return None
-        self._workers.pop(slot, None)
-        exchange = self._streaming.pop(slot, None)
-        if exchange is not None:
-            exchange.refuse(exchange_failed(down.reason))
         else:
-            self._carry_out(self._pool.down(slot))
+            self._worker_ended(slot, down.reason)
         return None
-
-
-def _refusal(call: Exchange, why: books.Why) -> Error:
-    if why == "timeout":
-        return call.deadline.error().again("never_sent")
-    if why == "worker_down":
-        return exchange_failed("worker_down")
-    if why == "full":
-        return connection_closed(("max_pending", MAX_WAITING), delivery="never_sent")
-    return connection_closed("closed", delivery="never_sent")

@@ -40,19 +40,21 @@ class Settling:
     def __init__(self, family: Family, node: Node, submit: Submit) -> None:
         self._family = family
         self._node = node
-        self._submit = submit
+        self.submit = submit
 
     # ---- the version
 
     def start(self, allowed: Iterable[str], settled: Settled, failed: NotSettled) -> None:
         """Settle one of the *allowed* versions."""
         talk = self._talk(allowed)
-        _Talk(self, talk, settled, failed).carry_out(talk.start())
+        _Talk(self, talk, settled, failed, self._family.client.timeout).carry_out(talk.start())
 
-    def renew(self, old: Session, settled: Settled, failed: NotSettled) -> None:
+    def renew(
+        self, old: Session, timeout: float | None, settled: Settled, failed: NotSettled
+    ) -> None:
         """Start a session in place of the *old* one, in the version it has."""
         talk = self._talk([old.version])
-        _Talk(self, talk, settled, failed).carry_out(talk.start())
+        _Talk(self, talk, settled, failed, timeout).carry_out(talk.start())
 
     def _talk(self, allowed: Iterable[str]) -> talks.Negotiation:
         client = self._family.client
@@ -62,20 +64,19 @@ class Settling:
 
     # ---- the session's end, and what a server is told
 
-    def end(self, session: Session) -> Future[Any]:
-        """Tell the server that the *session* is over; the future is done, whatever it says."""
+    def end(self, session: Session) -> tuple[OwnExchange, Future[Any]]:
+        """Make what tells the server that the *session* is over, and what is done after it."""
         ended: Future[Any] = Future(self._node)
         limit = self._family.client.timeout
         timeout = END_SESSION_TIMEOUT if limit is None else min(limit, END_SESSION_TIMEOUT)
-        self.send(
-            None,
-            (),
-            timeout,
-            lambda _outcome, _headers: ended.try_set(None),
-            session,
-            verb="DELETE",
-        )
-        return ended
+        deadline = Deadline(Timeouts(timeout), self._node.now())
+
+        def over(_outcome: jsonrpc.Outcome, _headers: Headers) -> None:
+            ended.try_set(None)
+
+        exchange = OwnExchange(None, (), deadline, over, "DELETE")
+        exchange.session = session
+        return exchange, ended
 
     def tell_cancelled(self, id: Any, why: str, session: Session | None) -> None:
         """Tell the server that nobody waits for the request *id* any more."""
@@ -114,14 +115,12 @@ class Settling:
         timeout: float | None,
         then: Then,
         session: Session | None = None,
-        *,
-        verb: str = "POST",
     ) -> None:
         """Send one message; *then* is called with what came of it."""
         deadline = Deadline(Timeouts(timeout), self._node.now())
-        exchange = OwnExchange(message, fields, deadline, then, verb)
+        exchange = OwnExchange(message, fields, deadline, then)
         exchange.session = session
-        self._submit(exchange)
+        self.submit(exchange)
 
 
 class _Talk:
@@ -133,7 +132,9 @@ class _Talk:
         talk: talks.Negotiation,
         settled: Settled,
         failed: NotSettled,
+        timeout: float | None,
     ) -> None:
+        self._timeout = timeout
         self._settling = settling
         self._talk = talk
         self._done = settled
@@ -154,14 +155,14 @@ class _Talk:
                 self.carry_out(talk.reopened())  # each message is on its own
             case talks.Initialize(params):
                 message = jsonrpc.request(next_id(), "initialize", params)
-                settling.send(message, POSTED, client.timeout, self._initialized)
+                settling.send(message, POSTED, self._timeout, self._initialized)
             case talks.NotifyInitialized():
                 self._notify(deed.session)
             case talks.Settled(version, session):
                 self._done(version, session)
             case talks.Failed(error, session):
                 if session is not None and session.id is not None:
-                    settling.end(session)
+                    settling.submit(settling.end(session)[0])
                 self._failed(error)
 
     def _discovered(self, outcome: jsonrpc.Outcome, _headers: Headers) -> None:
@@ -182,7 +183,7 @@ class _Talk:
         settling.send(
             message,
             POSTED,
-            settling._family.client.timeout,  # noqa: SLF001  # its own module
+            self._timeout,
             lambda outcome, _: self._notified(session, outcome),
             session,
         )
