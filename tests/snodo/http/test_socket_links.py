@@ -180,6 +180,19 @@ async def test_more_than_allowed_is_refused(serve, connect):
     assert not opened.link.is_usable()
 
 
+@pytest.mark.parametrize("max_bytes", [60, 1 << 20])
+async def test_what_comes_beyond_a_response_ends_the_link(serve, connect, max_bytes):
+    def talk(connection):
+        connection.request()
+        connection.send(reply() + b"x" * 100)
+        connection.wait_for_end()
+
+    opened = await connect(serve(talk).url)
+    items = await opened.exchange(max_bytes=max_bytes)
+    assert kinds(items) == [200, b"{}", End(reusable=False, framed=True)]
+    assert (opened.told.lost_for, opened.link.is_usable()) == ([], False)
+
+
 async def test_a_stream_has_no_limit(serve, connect):
     def talk(connection):
         connection.request()
