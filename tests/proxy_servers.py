@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
+import select
 import socket
-import threading
+import ssl
 from urllib.parse import urlsplit
 
 from byte_servers import PATIENCE, Connection, reply
@@ -35,26 +35,19 @@ class Proxying:
 
 
 def _tunnel(connection: Connection, server: socket.socket) -> None:
-    def back() -> None:
-        while data := server.recv(65536):
+    """Carry bytes both ways, in one thread: two must not use a TLS socket at the same time."""
+    client = connection.sock
+    while True:
+        is_pending = isinstance(client, ssl.SSLSocket) and client.pending()
+        ready = [client] if is_pending else select.select([client, server], [], [], PATIENCE)[0]
+        if client in ready:
+            data = connection.receive()
+            server.sendall(data)
+        else:
+            data = server.recv(65536) if ready else b""
             connection.send(data)
-        connection.sock.shutdown(socket.SHUT_WR)
-
-    thread = threading.Thread(target=_quietly, args=(back,), daemon=True)
-    thread.start()
-    _quietly(lambda: _copy(connection, server))
-    _quietly(lambda: server.shutdown(socket.SHUT_RDWR))
-    thread.join(PATIENCE)
-
-
-def _copy(connection: Connection, server: socket.socket) -> None:
-    while data := connection.receive():
-        server.sendall(data)
-
-
-def _quietly(deed) -> None:
-    with contextlib.suppress(OSError):  # one of the two has ended
-        deed()
+        if not data:
+            return
 
 
 def _forward(request: bytes, target: str) -> bytes:

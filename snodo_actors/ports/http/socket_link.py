@@ -171,7 +171,9 @@ class SocketLink(SocketWriter):
             self._first = 0
             self._hand_over(items, is_all=not rest)
         if rest and self._reader is reader:
-            self._take(rest)
+            self._node.run_ready_inline()  # whoever wants no limit may be an actor that was told
+            if self._reader is reader:
+                self._take(rest)
         elif self._tls is not None and self._tls.ended and self._sock is not None:
             self._end(None)
 

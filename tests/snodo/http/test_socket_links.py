@@ -12,6 +12,7 @@ from byte_servers import PATIENCE, answer_all, reply
 
 from snodo_actors.ports.http.link import Outgoing
 from snodo_actors.wire.http1 import End, Head, Malformed, TooLarge, Truncated
+from supervisors import GenServer
 
 MIB = 1 << 20
 CUT = [Truncated(began=True)]
@@ -204,6 +205,30 @@ async def test_a_stream_has_no_limit(serve, connect):
     opened.told.on_came = lambda items: isinstance(items[0], Head) and opened.link.unlimit()
     items = await opened.exchange(max_bytes=1000)
     assert len(opened.told.body) == 100_000
+    assert items[-1] == End(reusable=False, framed=False)
+
+
+class Unlimiting(GenServer):
+    """Has a link unlimited once it is told of the head."""
+
+    def init(self, link):
+        self._link = link
+
+    def handle_info(self, message):
+        if isinstance(message[0], Head):
+            self._link.unlimit()
+
+
+async def test_an_actor_that_is_told_lifts_the_limit_in_time(serve, connect):
+    def talk(connection):
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 50_000)
+
+    opened = await connect(serve(talk).url)
+    actor = Unlimiting.start(opened.link)
+    opened.told.on_came = actor.send
+    items = await opened.exchange(max_bytes=1000)
+    assert len(opened.told.body) == 50_000
     assert items[-1] == End(reusable=False, framed=False)
 
 
