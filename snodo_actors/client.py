@@ -17,6 +17,7 @@ from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
 from snodo_actors.actors.subscription import Listen, Opening, SubscriptionActor
+from snodo_actors.actors.unusable_tools import without_unusable
 from snodo_actors.actors.waiting import Wait
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.machines.input_requests import answerable
@@ -188,7 +189,9 @@ class Client:
             text("cursor", cursor)
         read, conversation = self._converse(options)
         asking = self._asking(read, conversation)
-        return conversation.follow(flows.list_page(asking, kind, cursor))
+        return conversation.follow(
+            flows.list_page(asking, kind, cursor, self._thin(kind, conversation))
+        )
 
     # ---- streams
 
@@ -310,7 +313,17 @@ class Client:
     def _list(self, kind: ListKind, options: dict[str, Any]) -> Future[list[JSONObject]]:
         read, conversation = self._converse(options)
         asking = self._asking(read, conversation)
-        return conversation.follow(flows.list_all(asking, kind, self._options.max_pages))
+        return conversation.follow(
+            flows.list_all(asking, kind, self._options.max_pages, self._thin(kind, conversation))
+        )
+
+    def _thin(self, kind: ListKind, conversation: Conversation) -> flows.Thin:
+        def thin(page: Page) -> Page:
+            profile = self._profile or conversation.profile
+            usable = kind != "tools" or profile is None or not profile.has_head
+            return page if usable else without_unusable(self.who, page)
+
+        return thin
 
     def _converse(self, options: dict[str, Any]) -> tuple[RequestOptions, Conversation]:
         read = RequestOptions(**options) if options else NO_OPTIONS

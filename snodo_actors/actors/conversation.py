@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from snodo_actors.actors.request import Request, given_up
+from snodo_actors.actors.request import Profile, Request, given_up
 from snodo_actors.words.errors import Error
 from snodo_actors.words.types import JSONObject
 from supervisors import Future, Node
@@ -46,7 +46,7 @@ Flow = Generator[Step, Any, Any]
 class Conversation(Future[Any]):
     """Follows a flow to its end."""
 
-    __slots__ = ("_bell", "_flow", "_request", "_send", "_work", "node", "who")
+    __slots__ = ("_bell", "_flow", "_request", "_send", "_work", "node", "profile", "who")
 
     def __init__(self, node: Node, who: str, send: Callable[[Request], object]) -> None:
         super().__init__(node)
@@ -57,6 +57,8 @@ class Conversation(Future[Any]):
         self._work: deque[tuple[UserCode, Callable[[Any], object] | None]] = deque()
         self._bell: Future[None] | None = None
         self._flow: Flow | None = None
+        self.profile: Profile | None = None
+        """That of the connection which answered last."""
 
     def follow(self, flow: Flow) -> Conversation:
         """Begin."""
@@ -111,6 +113,7 @@ class Conversation(Future[Any]):
 
     def _answered(self, request: Any) -> None:
         error = request.exception()
+        self.profile = request.profile
         if error is None:
             self._advance(request.get())
         elif isinstance(error, Error):

@@ -19,7 +19,14 @@ from snodo_actors.machines.pages import (
     read_page,
 )
 from snodo_actors.words.errors import Error
-from snodo_actors.words.types import InputHandler, InputKind, InputRequired, JSONObject, ListKind
+from snodo_actors.words.types import (
+    InputHandler,
+    InputKind,
+    InputRequired,
+    JSONObject,
+    ListKind,
+    Page,
+)
 
 
 class NewRequest(Protocol):
@@ -66,20 +73,25 @@ Asking = Callable[[str, Mapping[str, Any]], Flow]
 """`ask` with everything but the method and the params given."""
 
 
-def list_page(asking: Asking, kind: ListKind, cursor: str | None) -> Flow:
+Thin = Callable[[Page], Page]
+"""Takes out of a page what cannot be used on this connection."""
+
+
+def list_page(asking: Asking, kind: ListKind, cursor: str | None, thin: Thin) -> Flow:
     """One page of a list."""
     page = read_page(kind, (yield from _outcome(asking, kind, page_params(cursor))))
     if isinstance(page, Error):
         raise page
-    return page
+    return thin(page)
 
 
-def list_all(asking: Asking, kind: ListKind, max_pages: int) -> Flow:
+def list_all(asking: Asking, kind: ListKind, max_pages: int, thin: Thin) -> Flow:
     """Every item of a list, page after page."""
     pages = Pages(kind, max_pages)
     deed: Fetch | Complete | Failed = pages.start()
     while isinstance(deed, Fetch):
-        deed = pages.fetched(read_page(kind, (yield from _outcome(asking, kind, deed.params))))
+        page = read_page(kind, (yield from _outcome(asking, kind, deed.params)))
+        deed = pages.fetched(page if isinstance(page, Error) else thin(page))
     if isinstance(deed, Failed):
         raise deed.error
     return deed.items

@@ -94,18 +94,16 @@ class BookKeeper(GenServer):
         else:
             self._carry_out(self._pool.down(slot))
 
-    def _close_books(self, error: Error) -> None:
+    def _refuse_all(self, error: Error) -> None:
         """Refuse all that waits and all that is under way."""
+        for exchange in [*self._streaming.values(), *self._pool.waiting(), *self._pool.busy()]:
+            exchange.refuse(error, None if exchange.sent else "never_sent")
+            self._give_up(exchange)
+
+    def _close_books(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        for exchange in self._streaming.values():
-            exchange.refuse(error)
-        under_way = self._pool.busy()
-        for deed in self._pool.close():
-            if isinstance(deed, books.Refuse):
-                deed.call.refuse(error, "never_sent")
-        for exchange in under_way:
-            exchange.refuse(error, None if exchange.sent else "never_sent")
+        self._pool.close()
 
     def _carry_out(self, deeds: list[books.Deed[Exchange]]) -> None:
         for deed in deeds:

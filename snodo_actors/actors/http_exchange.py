@@ -10,6 +10,7 @@ from snodo_actors.machines.deadline import Deadline
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.http1 import Head
+from snodo_actors.wire.ids import next_id
 from snodo_actors.words.errors import Delivery, Error
 from snodo_actors.words.types import JSONObject, Session
 from supervisors import Ref, TimerHandle
@@ -109,6 +110,12 @@ class CallExchange(Exchange):
         """Whether nobody waits any more."""
         return self.request.done()
 
+    def use_new_id(self) -> None:
+        """Go out again as a request of its own: the first was answered."""
+        old, new = self.request.id, next_id()
+        self.id = new
+        self.body = self.body.replace(b'"id":%d,' % old, b'"id":%d,' % new, 1)
+
     def answered(self, response: JSONObject, head: Head) -> None:
         """Take the response."""
         self.request.answered(response)
@@ -119,7 +126,7 @@ class CallExchange(Exchange):
 
     def progressed(self, params: JSONObject, now: float) -> None:
         """Take a sign of progress, if it is about this request."""
-        if self.request.on_progress is not None and params.get("progressToken") == self.id:
+        if self.request.on_progress is not None and params.get("progressToken") == self.request.id:
             self.deadline.progressed(now)
             self.request.progressed(params)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +15,6 @@ from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.http_options import HttpOptions
 from snodo_actors.words.types import Challenge, JSONObject
 from supervisors import DynamicSupervisorRef, Future, Ref
-
-MAX_WARNINGS = 1000
-"""Different warnings about tools that one connection logs."""
-
-_log = logging.getLogger("snodo_actors.http")
 
 
 @dataclass(slots=True)
@@ -40,14 +34,6 @@ class Family:
     port: Ref | None = None
     workers: DynamicSupervisorRef | None = None
     streams: DynamicSupervisorRef | None = None
-
-    _warned: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-
-    def warn_of_tool(self, name: str, reason: str) -> None:
-        """Log, once, that a tool is left out of the list."""
-        if (name, reason) not in self._warned and len(self._warned) < MAX_WARNINGS:
-            self._warned.add((name, reason))
-            _log.warning("%s: the tool %r is left out: %s", self.who, name, reason)
 
     @property
     def connect_timeout(self) -> float | None:

@@ -8,7 +8,6 @@ knows what only the connection as a whole can know.
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
 from math import inf
 from typing import Any, ClassVar
 
@@ -32,7 +31,6 @@ from snodo_actors.actors.http_settling import Settling
 from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
-from snodo_actors.actors.http_worker import HttpWorker
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.streams import CancelStream, OpenStream
 from snodo_actors.actors.waiting import claim
@@ -75,6 +73,8 @@ class HttpPort(BookKeeper):
         self._ready: list[Ready] = []
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
+        self._unsettled: Session | None = None
+        """A session that was begun before the version could not be settled."""
         provider = family.http.token_provider
         url = family.url
         self._tokens = None if provider is None else Tokens(self.node, self.ref, provider, url)
@@ -146,13 +146,14 @@ class HttpPort(BookKeeper):
         for one in ready:
             one.try_fail(error.again().named(self.opening.who))
         self._streams.close(error)
-        self._close_books(error)
-        session = self._session()
+        self._refuse_all(error)
+        session = self._session() or self._unsettled
         if session is not None and session.id is not None and self.node.running:
             await self._end_session(session)
+        self._close_books()
 
     async def _end_session(self, session: Session) -> None:
-        """Tell the server that the session is over, on a connection of its own."""
+        """Tell the server that the session is over."""
         exchange, ended = self._settling.end(session)
         if self._tokens is not None:
             self._tokens.fetch(exchange)
@@ -163,12 +164,8 @@ class HttpPort(BookKeeper):
             if isinstance(tokened.token, Error):
                 return
             exchange.token = tokened.token
-        workers = self._family.workers
-        if workers is not None:
-            spec = HttpWorker.child_spec(self._family, 0, exchange, restart="temporary")
-            with suppress(Exception):  # there is nobody whom it would help
-                await workers.start_child(spec)
-                await ended
+        self._enqueue(exchange)
+        await ended
 
     def format_status(self) -> Any:
         """What reports show: no headers, no arguments of calls."""
@@ -193,7 +190,8 @@ class HttpPort(BookKeeper):
         while self._waiting:
             self._send(self._waiting.popleft(), self.profile)
 
-    def _not_settled(self, error: Error) -> None:
+    def _not_settled(self, error: Error, session: Session | None) -> None:
+        self._unsettled = session
         self._cause = error.named(self.opening.who)
         self.ref.send(DUE)  # the end is looked for after each message
 
@@ -231,7 +229,9 @@ class HttpPort(BookKeeper):
             again.request.session = again.session
             self._submit(again.request)
 
-    def _not_renewed(self, error: Error) -> None:
+    def _not_renewed(self, error: Error, session: Session | None) -> None:
+        if session is not None and session.id is not None:
+            self._submit(self._settling.end(session)[0])
         assert self._renewal is not None
         for failed in self._renewal.failed(error):
             failed.request.wait_no_more()
@@ -351,6 +351,7 @@ class HttpPort(BookKeeper):
             if not fields:
                 exchange.answered(response.message, response.head)
             elif not exchange.done:
+                exchange.use_new_id()
                 exchange.fields = request.fields + fields
                 exchange.deadline.restart(self.node.now())
                 self._submit(exchange)

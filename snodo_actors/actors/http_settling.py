@@ -30,7 +30,7 @@ END_SESSION_TIMEOUT = 5.0
 """Seconds the end of a session may take when a connection is closed."""
 
 Settled = Callable[[str, Session | None], object]
-NotSettled = Callable[[Error], object]
+NotSettled = Callable[[Error, Session | None], object]
 Submit = Callable[[Exchange], object]
 
 
@@ -161,13 +161,11 @@ class _Talk:
             case talks.Settled(version, session):
                 self._done(version, session)
             case talks.Failed(error, session):
-                if session is not None and session.id is not None:
-                    settling.submit(settling.end(session)[0])
-                self._failed(error)
+                self._failed(error, session)
 
     def _discovered(self, outcome: jsonrpc.Outcome, _headers: Headers) -> None:
         if isinstance(outcome, TransportError) and outcome.delivery == "never_sent":
-            self._failed(outcome)  # nobody is there, or nothing may be sent
+            self._failed(outcome, None)  # nobody is there, or nothing may be sent
         else:
             self.carry_out(self._talk.discovered(outcome))
 

@@ -35,7 +35,6 @@ from snodo_actors.wire.jsonrpc import HEADER_MISMATCH
 from snodo_actors.words.errors import Delivery, Error
 from snodo_actors.words.lost import answer_not_delivered, could_not_connect, exchange_failed
 from snodo_actors.words.types import JSONObject, is_object
-from snodo_actors.words.versions import is_stateless
 from supervisors import ExitReason, Future, Ok, Ref, Stop, when_down
 
 PATIENCE = 0.01
@@ -283,11 +282,9 @@ class HttpWorker(StreamingWorker):
         exchange.answered(message, response.head)
 
     def _learn(self, message: JSONObject, data: bytes) -> None:
-        family, result = self._family, message.get("result")
-        if family.version is None or not is_stateless(family.version) or not is_object(result):
-            return
-        for name, reason in family.tools.listed(result, data):
-            family.warn_of_tool(name, reason)
+        result = message.get("result")
+        if is_object(result):
+            self._family.tools.listed(result, data)
 
     def _delivery(self, error: Error) -> Delivery:
         sent = self._link is None or self._link.sent_bytes > 0

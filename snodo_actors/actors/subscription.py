@@ -204,6 +204,7 @@ class SubscriptionActor(GenServer):
         listen = self.listen
         self._id = next_id()
         self._stream.use_id(self._id)
+        self._stream.keeps_early = not profile.has_head
         params = build_params(
             {"notifications": listen.notifications},
             profile.meta,

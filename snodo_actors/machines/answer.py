@@ -305,6 +305,8 @@ class Answer:
             if isinstance(event, EventTooLarge):
                 self._stop(Failed(response_too_large(self._max_bytes)), deeds)
                 return
+            if event.type != "message":
+                continue
             try:
                 message: Any = codec.decode(event.data)
             except codec.DuplicateKey:

@@ -199,6 +199,10 @@ class Pool(Generic[C]):
             self._forget_idle(slot)
         return deeds
 
+    def waiting(self) -> list[C]:
+        """Tell which calls wait, in their order."""
+        return list(self._waiting)
+
     def busy(self) -> list[C]:
         """Tell which calls have a connection."""
         return list(self._busy.values())

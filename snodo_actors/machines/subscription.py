@@ -84,7 +84,7 @@ class Subscription:
     kept for the owner; else they are dropped. What names another stream is never for this one.
     """
 
-    __slots__ = ("_buffer", "_deadline", "_id", "_keep_early", "_state")
+    __slots__ = ("_buffer", "_deadline", "_id", "_state", "keeps_early")
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Subscription:
         self._id = id
         self._buffer: EventBuffer[Notification] = EventBuffer(max_buffer, overflow)
         self._deadline = deadline
-        self._keep_early = keep_early
+        self.keeps_early = keep_early
         self._state = _State.OPENING
 
     def use_id(self, id: int) -> None:
@@ -121,7 +121,7 @@ class Subscription:
         if method == ACKNOWLEDGED:
             return self.acknowledged(params, params)
         early = self._state in (_State.OPENING, _State.REOPENING)
-        if self._state is _State.OPEN or (early and self._keep_early):
+        if self._state is _State.OPEN or (early and self.keeps_early):
             return self._deliver(self._buffer.event(("notification", method, params)))
         return []
 

@@ -1,7 +1,6 @@
 """Which arguments of which tool travel as headers too, as the server last listed them.
 
-Knows definitions and calls; knows nothing of how a list is asked for. A tool whose annotations
-break the rules is left out of a list, as it could not be called as its server wants it.
+Knows definitions and calls; knows nothing of how a list is asked for.
 """
 
 from __future__ import annotations
@@ -34,41 +33,21 @@ class ToolHeaders:
     def __init__(self) -> None:
         self._tools: dict[str, tuple[Annotation, ...]] = {}
 
-    def listed(self, result: JSONObject, text: bytes) -> list[tuple[str, str]]:
-        """Learn from the *result* of a list, whose JSON is *text*; take invalid tools out of it.
-
-        Returns the name of each tool that was taken out, and why.
-        """
+    def listed(self, result: JSONObject, text: bytes) -> None:
+        """Learn from the *result* of a list, whose JSON is *text*."""
         tools = result.get("tools")
-        if not is_list(tools) or (MARK not in text and not self._tools):
-            return []
-        kept: list[Any] = []
-        refused: list[tuple[str, str]] = []
-        for tool in tools:
-            reason = self._learn(tool)
-            if reason is None:
-                kept.append(tool)
-            else:
-                refused.append((str(tool.get("name")), reason))
-        if refused:
-            result["tools"] = kept
-        return refused
+        if is_list(tools) and (MARK in text or self._tools):
+            for tool in tools:
+                self._learn(tool)
 
-    def _learn(self, tool: Any) -> str | None:
+    def _learn(self, tool: Any) -> None:
         name = tool.get("name") if is_object(tool) else None
         if not isinstance(name, str):
-            return None
+            return
         annotations = read_annotations(tool.get("inputSchema"))
         self._tools.pop(name, None)
-        if isinstance(annotations, Invalid):
-            return annotations.reason
-        if annotations and len(self._tools) < MAX_TOOLS:
+        if not isinstance(annotations, Invalid) and annotations and len(self._tools) < MAX_TOOLS:
             self._tools[name] = annotations
-        return None
-
-    def knows(self, name: Any) -> bool:
-        """Tell whether the tool *name* has annotations, as far as is known."""
-        return name in self._tools
 
     def fields(self, params: Mapping[str, Any], definition: Mapping[str, Any] | None) -> Fields:
         """Build the headers of a call with these *params*; *definition*: as the caller has it."""
