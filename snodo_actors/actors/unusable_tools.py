@@ -1,7 +1,7 @@
 """Tools that cannot be called over HTTP as their server wants it, taken out of lists.
 
-Over HTTP some arguments travel in headers, too; a tool whose definition says so in a way that breaks
-the rules is left out, with a warning.
+Over HTTP some arguments travel in headers, too; a tool whose definition says so against the
+rules is left out, with a warning.
 """
 
 from __future__ import annotations
