@@ -1,15 +1,26 @@
 """What the HTTP answer to one message says, as it comes.
 
-Knows statuses, media types, events and JSON-RPC; knows nothing of connections or callers. After
-`Over` the answer says nothing more.
+Knows statuses, media types, events and JSON-RPC; knows nothing of connections or callers. The
+outcome is said once; after `Over` and its outcome, or `Interrupted`, the answer says nothing more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from snodo_actors.machines.answer_deeds import (
+    Accepted,
+    Deed,
+    Failed,
+    Interrupted,
+    Message,
+    Over,
+    Response,
+    SessionGone,
+    Streaming,
+    Unauthenticated,
+)
 from snodo_actors.machines.authorization import Refresh, Unauthorized, judge
 from snodo_actors.wire import codec
 from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
@@ -25,88 +36,24 @@ from snodo_actors.words.lost import (
     not_json_rpc,
     response_too_large,
 )
-from snodo_actors.words.types import Challenge, JSONObject, is_object
+from snodo_actors.words.types import JSONObject, is_object
+
+__all__ = [
+    "Accepted",
+    "Answer",
+    "Deed",
+    "Failed",
+    "Interrupted",
+    "Message",
+    "Over",
+    "Response",
+    "SessionGone",
+    "Streaming",
+    "Unauthenticated",
+]
 
 _SHOWN: Final = 512
 _UNFINISHED: Final = "the response ended too early"
-
-
-@dataclass(frozen=True, slots=True)
-class Streaming:
-    """The answer is an event stream, which may take long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The server says *message* before it answers: progress, a request, a notification."""
-
-    message: JSONObject
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """The response to the message, as it came in *data*."""
-
-    message: JSONObject
-    data: bytes
-    head: Head
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The message, which wants no response, was accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unauthenticated:
-    """A fresh token may help; *challenge* says what the server wants."""
-
-    status: int
-    challenge: Challenge | None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionGone:
-    """The server does not know the session any more; it has not looked at the message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """There is no response, for *error*."""
-
-    error: Error
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupted:
-    """The event stream ended before the response, for *error*, and the connection with it.
-
-    It can be taken up where *last_event_id* says, if that is not empty, after *retry* milliseconds.
-    """
-
-    last_event_id: str
-    retry: int | None
-    error: Error
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """The exchange is over; the connection may be *reusable* for another."""
-
-    reusable: bool
-
-
-Deed: TypeAlias = (
-    Streaming
-    | Message
-    | Response
-    | Accepted
-    | Unauthenticated
-    | SessionGone
-    | Failed
-    | Interrupted
-    | Over
-)
 
 
 class Answer:
