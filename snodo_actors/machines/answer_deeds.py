@@ -60,7 +60,8 @@ class Failed:
 class Interrupted:
     """The event stream ended before the response, for *error*; the connection is of no more use.
 
-    It is the last deed. The stream can be taken up where *last_event_id* says, if that is not empty, after *retry* milliseconds.
+    It is the last deed. The stream can be taken up where *last_event_id* says, if that is not
+    empty, after *retry* milliseconds.
     """
 
     last_event_id: str
