@@ -7,7 +7,7 @@ break the rules is left out of a list, as it could not be called as its server w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from snodo_actors.wire.headers import Fields, encode_value
 from snodo_actors.wire.xmcp import (
@@ -20,18 +20,20 @@ from snodo_actors.wire.xmcp import (
 from snodo_actors.words.types import JSONObject, is_list, is_object
 
 MAX_TOOLS: Final = 100_000
-"""How many annotated tools are remembered."""
+"""How many annotated tools of a server are remembered."""
 
-MARK: Final = ANNOTATION.encode()
-"""What a list has in its text if any of its tools has annotations."""
+# A list has the mark in its text if any of its tools has annotations; escapes may hide it.
+_MARK: Final = ANNOTATION.encode()
+_ESCAPED_MARK: Final = b"\\u00"
 
 
 class ToolHeaders:
-    """The annotated tools of one server."""
+    """The annotated tools of one server, at most *max_tools*."""
 
-    __slots__ = ("_tools",)
+    __slots__ = ("_max_tools", "_tools")
 
-    def __init__(self) -> None:
+    def __init__(self, max_tools: int = MAX_TOOLS) -> None:
+        self._max_tools = max_tools
         self._tools: dict[str, tuple[Annotation, ...]] = {}
 
     def listed(self, result: JSONObject, text: bytes) -> list[tuple[str, str]]:
@@ -40,7 +42,8 @@ class ToolHeaders:
         Returns the name of each tool that was taken out, and why.
         """
         tools = result.get("tools")
-        if not is_list(tools) or (MARK not in text and not self._tools):
+        is_of_interest = self._tools or _MARK in text or _ESCAPED_MARK in text
+        if not is_list(tools) or not is_of_interest:
             return []
         kept: list[Any] = []
         refused: list[tuple[str, str]] = []
@@ -55,29 +58,29 @@ class ToolHeaders:
         return refused
 
     def _learn(self, tool: Any) -> str | None:
-        name = tool.get("name") if is_object(tool) else None
-        if not isinstance(name, str):
+        if not is_object(tool):
             return None
         annotations = read_annotations(tool.get("inputSchema"))
-        self._tools.pop(name, None)
+        name = tool.get("name")
+        if self.knows(name):
+            del self._tools[name]
         if isinstance(annotations, Invalid):
             return annotations.reason
-        if annotations and len(self._tools) < MAX_TOOLS:
+        if annotations and isinstance(name, str) and len(self._tools) < self._max_tools:
             self._tools[name] = annotations
         return None
 
-    def knows(self, name: Any) -> bool:
+    def knows(self, name: Any) -> TypeGuard[str]:
         """Tell whether the tool *name* has annotations, as far as is known."""
-        return name in self._tools
+        return isinstance(name, str) and name in self._tools
 
     def fields(self, params: Mapping[str, Any], definition: Mapping[str, Any] | None) -> Fields:
         """Build the headers of a call with these *params*; *definition*: as the caller has it."""
         if definition is not None:
             read = read_annotations(definition.get("inputSchema"))
             annotations = () if isinstance(read, Invalid) else read
-        elif self._tools:
-            annotations = self._tools.get(params["name"], ())
         else:
-            return ()
+            name = params.get("name")
+            annotations = self._tools[name] if self.knows(name) else ()
         pairs = param_headers(annotations, params.get("arguments"))
         return tuple((name.encode(), encode_value(value).encode()) for name, value in pairs)
