@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from snodo_actors.machines.answer_deeds import Accepted, Failed, SessionGone, Unauthenticated
-from snodo_actors.machines.authorization import Refresh, Unauthorized, judge
+from snodo_actors.machines.authorization import Refresh, judge
 from snodo_actors.wire.http1 import Head
 from snodo_actors.words.lost import content_coded
 
@@ -27,13 +27,11 @@ def settled(
     """Say what became of the message, where the body makes no difference; None: it does."""
     if guarded and head.status in (401, 403):
         challenges = [value.decode("latin-1") for value in head.all(b"www-authenticate")]
-        match judge(head.status, challenges, refreshed=refreshed):
-            case Refresh(challenge):
-                return Unauthenticated(head.status, challenge)
-            case Unauthorized(error):
-                return Failed(error)
-            case None:
-                pass
+        verdict = judge(head.status, challenges, refreshed=refreshed)
+        if isinstance(verdict, Refresh):
+            return Unauthenticated(head.status, verdict.challenge)
+        if verdict is not None:
+            return Failed(verdict.error)
     if in_session and head.status == 404:
         return SessionGone()
     if not wants_response and 200 <= head.status < 300:
