@@ -1,16 +1,27 @@
 """What the HTTP answer to one message says, as it comes.
 
-Knows statuses, media types, events and JSON-RPC; knows nothing of connections or callers. After
-`Over` the answer says nothing more.
+Knows statuses, media types, events and JSON-RPC; knows nothing of connections or callers. The
+outcome is said once; after `Over` and its outcome, or `Interrupted`, the answer says nothing more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from snodo_actors.machines.authorization import Refresh, Unauthorized, judge
+from snodo_actors.machines.answer_deeds import (
+    Accepted,
+    Deed,
+    Failed,
+    Interrupted,
+    Message,
+    Over,
+    Response,
+    SessionGone,
+    Streaming,
+    Unauthenticated,
+)
+from snodo_actors.machines.answer_head import is_event_stream, settled
 from snodo_actors.wire import codec
 from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
 from snodo_actors.wire.jsonrpc import server_error
@@ -19,94 +30,28 @@ from snodo_actors.wire.sse import TooLarge as EventTooLarge
 from snodo_actors.words.errors import Error
 from snodo_actors.words.failures import malformed_response
 from snodo_actors.words.lost import (
-    content_coded,
     exchange_failed,
     malformed_http,
     not_json_rpc,
     response_too_large,
 )
-from snodo_actors.words.types import Challenge, JSONObject, is_object
+from snodo_actors.words.types import JSONObject, is_object
+
+__all__ = [
+    "Accepted",
+    "Answer",
+    "Deed",
+    "Failed",
+    "Interrupted",
+    "Message",
+    "Over",
+    "Response",
+    "SessionGone",
+    "Streaming",
+    "Unauthenticated",
+]
 
 _SHOWN: Final = 512
-_UNFINISHED: Final = "the response ended too early"
-
-
-@dataclass(frozen=True, slots=True)
-class Streaming:
-    """The answer is an event stream, which may take long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The server says *message* before it answers: progress, a request, a notification."""
-
-    message: JSONObject
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """The response to the message, as it came in *data*."""
-
-    message: JSONObject
-    data: bytes
-    head: Head
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The message, which wants no response, was accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unauthenticated:
-    """A fresh token may help; *challenge* says what the server wants."""
-
-    status: int
-    challenge: Challenge | None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionGone:
-    """The server does not know the session any more; it has not looked at the message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """There is no response, for *error*."""
-
-    error: Error
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupted:
-    """The event stream ended before the response, for *error*, and the connection with it.
-
-    It can be taken up where *last_event_id* says, if that is not empty, after *retry* milliseconds.
-    """
-
-    last_event_id: str
-    retry: int | None
-    error: Error
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """The exchange is over; the connection may be *reusable* for another."""
-
-    reusable: bool
-
-
-Deed: TypeAlias = (
-    Streaming
-    | Message
-    | Response
-    | Accepted
-    | Unauthenticated
-    | SessionGone
-    | Failed
-    | Interrupted
-    | Over
-)
 
 
 class Answer:
@@ -195,65 +140,48 @@ class Answer:
 
     def _begin(self, head: Head, deeds: list[Deed]) -> None:
         self._head = head
-        self._verdict = self._judge(head)
-        streams = (head.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
-        if streams and (self._verdict is not None or self._id is None):
-            self._stop(self._verdict or self._of_unanswered(head), deeds)
-        elif streams:
+        self._verdict = settled(
+            head,
+            wants_response=self._id is not None,
+            guarded=self._guarded,
+            refreshed=self._refreshed,
+            in_session=self._in_session,
+        )
+        if not is_event_stream(head):
+            return
+        if self._verdict is not None or self._id is None:  # not worth waiting for its end
+            self._stop(self._verdict or Failed(not_json_rpc(head.status, b"")), deeds)
+        else:
             self._events = EventStream(self._max_bytes if self._by_event else None)
             if self._by_event:
                 self._head = head._replace(fields=())  # a stream may last for days
             deeds.append(Streaming())
-
-    def _judge(self, head: Head) -> Deed | None:
-        """What the status and the headers settle, whatever the body says."""
-        if self._guarded and head.status in (401, 403):
-            challenges = [value.decode("latin-1") for value in head.all(b"www-authenticate")]
-            match judge(head.status, challenges, refreshed=self._refreshed):
-                case Refresh(challenge):
-                    return Unauthenticated(head.status, challenge)
-                case Unauthorized(error):
-                    return Failed(error)
-                case None:
-                    pass
-        if self._in_session and head.status == 404:
-            return SessionGone()
-        coding = (head.first(b"content-encoding") or b"identity").decode("latin-1").lower()
-        return None if coding == "identity" else Failed(content_coded(coding))
-
-    def _of_unanswered(self, head: Head) -> Deed:
-        ok = 200 <= head.status < 300
-        return Accepted() if ok else Failed(not_json_rpc(head.status, b""))
 
     # ---- the end
 
     def _end(self, end: End, deeds: list[Deed]) -> None:
         head = self._head
         assert head is not None
-        self.over = True
         if self._events is not None:
             self._end_stream(self._events, head, end, deeds)
             return
-        deeds.append(Over(end.reusable))
-        if self._verdict is not None:
-            deeds.append(self._verdict)
-        else:
-            pieces = self._pieces
-            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            self._pieces = []
-            deeds.append(self._read_body(head, body))
+        self.over = True
+        body = b"".join(self._pieces)
+        self._pieces.clear()
+        deeds += (Over(end.reusable), self._verdict or self._read_body(head, body))
 
     def _end_stream(self, events: EventStream, head: Head, end: End, deeds: list[Deed]) -> None:
         if not self._answered and end.framed:
             self._read_events(events.finish(), b"", deeds)
+        if self.over:
+            return  # the last event was no good
         if self._answered:
+            self.over = True
             deeds.append(Over(end.reusable))
         else:
-            self._interrupt(not_json_rpc(head.status, self._shown), deeds)
+            self._interrupt(events, not_json_rpc(head.status, self._shown), deeds)
 
     def _read_body(self, head: Head, body: bytes) -> Deed:
-        if self._id is None and 200 <= head.status < 300:
-            return Accepted()
         try:
             message = codec.decode(body)
         except codec.MalformedJSON:
@@ -262,6 +190,8 @@ class Answer:
             return Failed(not_json_rpc(head.status, body))
         if self._id is None:
             refused = server_error(message.get("error"))
+            if refused is not None:
+                refused.kind = "protocol"  # the refusal of a message, whatever its code
             return Failed(refused or not_json_rpc(head.status, body))
         if self._is_response(message):
             return Response(message, body, head)
@@ -276,23 +206,20 @@ class Answer:
     def _cut(self, deeds: list[Deed]) -> None:
         error = exchange_failed("closed")
         if self._events is not None and not self._answered:
-            self._interrupt(error, deeds)
-            self.over = True
-        elif self._verdict is not None:
-            self._stop(self._verdict, deeds)
+            self._interrupt(self._events, error, deeds)
         else:
-            self._stop(None if self._answered else Failed(error), deeds)
+            self._stop(self._verdict or Failed(error), deeds)
 
-    def _interrupt(self, error: Error, deeds: list[Deed]) -> None:
-        events = self._events
-        assert events is not None
+    def _interrupt(self, events: EventStream, error: Error, deeds: list[Deed]) -> None:
+        self.over = True
         deeds.append(Interrupted(events.last_event_id, events.retry, error))
 
-    def _stop(self, deed: Deed | None, deeds: list[Deed]) -> None:
+    def _stop(self, outcome: Deed, deeds: list[Deed]) -> None:
+        """End without another use of the connection, with this *outcome* if there was none."""
         self.over = True
         deeds.append(Over(reusable=False))
-        if deed is not None:
-            deeds.append(deed)
+        if not self._answered:
+            deeds.append(outcome)
 
     # ---- events
 

@@ -183,10 +183,9 @@ class Pool(Generic[C]):
 
     def next_at(self) -> float | None:
         """Tell when `due` has something to do."""
-        patience, idle = self._patience.next_at(), self._idle_ends.next_at()
-        if patience is None or idle is None:
-            return patience if idle is None else idle
-        return min(patience, idle)
+        patience = self._patience.next_at()
+        # While a call waits, no connection is idle.
+        return self._idle_ends.next_at() if patience is None else patience
 
     def close(self) -> list[Deed[C]]:
         """Stop what is idle, refuse what waits; what is busy finishes first."""

@@ -6,7 +6,7 @@ Knows definitions and calls; knows nothing of how a list is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from snodo_actors.wire.headers import Fields, encode_value
 from snodo_actors.wire.xmcp import (
@@ -19,24 +19,27 @@ from snodo_actors.wire.xmcp import (
 from snodo_actors.words.types import JSONObject, is_list, is_object
 
 MAX_TOOLS: Final = 100_000
-"""How many annotated tools are remembered."""
+"""How many annotated tools of a server are remembered."""
 
-MARK: Final = ANNOTATION.encode()
-"""What a list has in its text if any of its tools has annotations."""
+# A list has the mark in its text if any of its tools has annotations; escapes may hide it.
+_MARK: Final = ANNOTATION.encode()
+_ESCAPED_MARK: Final = b"\\u00"
 
 
 class ToolHeaders:
-    """The annotated tools of one server."""
+    """The annotated tools of one server, at most *max_tools*."""
 
-    __slots__ = ("_tools",)
+    __slots__ = ("_max_tools", "_tools")
 
-    def __init__(self) -> None:
+    def __init__(self, max_tools: int = MAX_TOOLS) -> None:
+        self._max_tools = max_tools
         self._tools: dict[str, tuple[Annotation, ...]] = {}
 
     def listed(self, result: JSONObject, text: bytes) -> None:
         """Learn from the *result* of a list, whose JSON is *text*."""
         tools = result.get("tools")
-        if is_list(tools) and (MARK in text or self._tools):
+        is_of_interest = self._tools or _MARK in text or _ESCAPED_MARK in text
+        if is_list(tools) and is_of_interest:
             for tool in tools:
                 self._learn(tool)
 
@@ -46,17 +49,22 @@ class ToolHeaders:
             return
         annotations = read_annotations(tool.get("inputSchema"))
         self._tools.pop(name, None)
-        if not isinstance(annotations, Invalid) and annotations and len(self._tools) < MAX_TOOLS:
+        if isinstance(annotations, Invalid) or not annotations:
+            return
+        if len(self._tools) < self._max_tools:
             self._tools[name] = annotations
+
+    def knows(self, name: Any) -> TypeGuard[str]:
+        """Tell whether the tool *name* has annotations, as far as is known."""
+        return isinstance(name, str) and name in self._tools
 
     def fields(self, params: Mapping[str, Any], definition: Mapping[str, Any] | None) -> Fields:
         """Build the headers of a call with these *params*; *definition*: as the caller has it."""
         if definition is not None:
             read = read_annotations(definition.get("inputSchema"))
             annotations = () if isinstance(read, Invalid) else read
-        elif self._tools:
-            annotations = self._tools.get(params["name"], ())
         else:
-            return ()
+            name = params.get("name")
+            annotations = self._tools[name] if self.knows(name) else ()
         pairs = param_headers(annotations, params.get("arguments"))
         return tuple((name.encode(), encode_value(value).encode()) for name, value in pairs)

@@ -35,7 +35,8 @@ class EventStream:
     """Reads one stream, whose events have at most *max_event_bytes*; None: any number.
 
     The fields of an event count, each line with one byte for its end; a comment only while it is
-    coming. The stream may say how many milliseconds to wait before a new attempt: `retry`.
+    coming. The stream may say how many milliseconds to wait before a new attempt: `retry`. The
+    `last_event_id` counts from the blank line on: an event that was cut off has to come again.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class EventStream:
         "_at_start",
         "_data",
         "_held",
+        "_id",
         "_limit",
         "_line",
         "_too_large",
@@ -60,6 +62,7 @@ class EventStream:
         self._data: list[bytes] = []
         self._type = ""
         self._held = 0
+        self._id = ""
         self.last_event_id = ""
         self.retry: int | None = None
 
@@ -128,7 +131,7 @@ class EventStream:
             case b"event":
                 self._type = value.decode(errors="replace")
             case b"id" if b"\0" not in value:
-                self.last_event_id = value.decode(errors="replace")
+                self._id = value.decode(errors="replace")
             case b"retry" if value.isdigit() and len(value) <= _RETRY_DIGITS:
                 self.retry = int(value)
             case _:
@@ -136,6 +139,7 @@ class EventStream:
         return True
 
     def _dispatch(self, parsed: list[Parsed]) -> None:
+        self.last_event_id = self._id
         if self._data:
             data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
             parsed.append(Event(data, self._type or "message", self.last_event_id))

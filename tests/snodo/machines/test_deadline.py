@@ -105,6 +105,58 @@ def test_deadline(timeouts, progress, at, cause, data):
     assert isinstance(error, RequestTimeout)
 
 
+RESETS = Timeouts(4.0, reset_timeout_on_progress=True, max_total_timeout=10.0)
+
+# what is meant, timeouts, progress before, restart at, progress after, and then (deadline, blame)
+ATTEMPTS = [
+    ("the whole time again", Timeouts(4.0), [], 103.0, [], (107.0, "timeout")),
+    ("also after it had passed", Timeouts(4.0), [], 150.0, [], (154.0, "timeout")),
+    ("progress before counts no more", RESETS, [103.0], 104.0, [], (108.0, "timeout")),
+    ("progress after moves it", RESETS, [], 104.0, [107.0], (111.0, "timeout")),
+    (
+        "the limit of all resets starts anew",
+        RESETS,
+        [103.0, 106.0, 109.0],
+        109.5,
+        [113.0, 116.0],
+        (119.5, "max_total_timeout"),
+    ),
+    (
+        "what the limit was to blame for is forgotten",
+        RESETS,
+        [103.0, 106.0, 109.0],
+        109.5,
+        [],
+        (113.5, "timeout"),
+    ),
+    (
+        "a small limit holds from the start of each attempt",
+        Timeouts(4.0, reset_timeout_on_progress=True, max_total_timeout=1.0),
+        [],
+        100.5,
+        [],
+        (101.5, "max_total_timeout"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "before", "again", "after", "then"),
+    [row[1:] for row in ATTEMPTS],
+    ids=[row[0] for row in ATTEMPTS],
+)
+def test_another_attempt_has_its_own_time(timeouts, before, again, after, then):
+    deadline, fresh = Deadline(timeouts, 100.0), Deadline(timeouts, again)
+    for now in before:
+        deadline.progressed(now)
+    deadline.restart(again)
+    for now in after:
+        assert deadline.progressed(now) == fresh.progressed(now)
+
+    assert (deadline.at, deadline.error().cause) == then
+    assert (deadline.has_passed(again), deadline.error().data) == (False, fresh.error().data)
+
+
 def test_what_is_left_is_never_negative():
     deadline = Deadline(Timeouts(4.0), 100.0)
     assert (deadline.left(101.0), deadline.left(200.0)) == (3.0, 0.0)
@@ -120,6 +172,8 @@ def test_for_ever_has_no_end_and_no_limit(reset):
     deadline = Deadline(Timeouts(inf, reset_timeout_on_progress=reset, max_total_timeout=1.0), 0.0)
     assert (deadline.progressed(5.0), deadline.has_passed(1e12)) == (False, False)
     assert (inf, inf) == (deadline.at, deadline.left(1e12))
+    deadline.restart(7.0)
+    assert (deadline.progressed(8.0), deadline.at) == (False, inf)
 
 
 class Clock(RuleBasedStateMachine):
@@ -128,7 +182,7 @@ class Clock(RuleBasedStateMachine):
     @initialize(timeout=st.integers(1, 20), total=st.integers(1, 60), reset=st.booleans())
     def start(self, timeout, total, reset):
         self.timeouts = Timeouts(float(timeout), reset, float(total))
-        self.now, self.last, self.passed = 0.0, 0.0, False
+        self.now, self.start_at, self.last, self.passed = 0.0, 0.0, 0.0, False
         self.deadline = Deadline(self.timeouts, 0.0)
         self.at = self.deadline.at
 
@@ -145,15 +199,21 @@ class Clock(RuleBasedStateMachine):
     def wait(self, step):
         self.now += step
 
+    @rule()
+    def restart(self):
+        self.deadline.restart(self.now)
+        self.start_at, self.last, self.passed = self.now, self.now, False
+        self.at = self.deadline.at
+
     @invariant()
     def holds(self):
         self.passed = self.passed or self.deadline.has_passed(self.now)
         reset, timeout = self.timeouts.reset_timeout_on_progress, self.timeouts.timeout
-        cap = self.timeouts.max_total_timeout if reset else inf
-        expected = min((self.last if reset else 0.0) + timeout, cap)
-        assert self.deadline.at == expected
+        cap = self.start_at + self.timeouts.max_total_timeout if reset else inf
+        uncapped = (self.last if reset else self.start_at) + timeout
+        assert self.deadline.at == min(uncapped, cap)
         assert self.passed == self.deadline.has_passed(self.now)
-        blame = "max_total_timeout" if (self.last if reset else 0.0) + timeout > cap else "timeout"
+        blame = "max_total_timeout" if uncapped > cap else "timeout"
         assert self.deadline.error().cause == blame
 
 

@@ -262,6 +262,32 @@ def test_pool(options, steps):
         assert (number, expected) == (number, step(script))
 
 
+# what is meant, steps, calls that have a connection
+BUSY = [
+    ("nothing yet", [], []),
+    ("what was opened or handed", [ask("a", "b"), done(1), ask("c")], ["b", "c"]),
+    ("not what waits", [ask("a", "b", "c")], ["a", "b"]),
+    ("what waited, once it has its turn", [ask("a", "b", "c"), done(2)], ["a", "c"]),
+    ("not what left with its connection", [ask("a", "b"), detach(1)], ["b"]),
+    ("not what died with its connection", [ask("a", "b"), down(2)], ["a"]),
+    ("what gets a fresh connection", [ask("a", "b"), down(1, untouched=True)], ["a", "b"]),
+    ("not what was given up", [ask("a", "b", "c"), cancel("a")], ["b", "c"]),
+    ("what finishes after the close", [ask("a", "b", "c"), done(1), close()], ["b", "c"]),
+    ("until it has", [ask("a", "b"), close(), done(1)], ["b"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "calls"), [row[1:] for row in BUSY], ids=[row[0] for row in BUSY]
+)
+def test_busy(steps, calls):
+    script = Script(pool())
+    for step in steps:
+        step(script)
+
+    assert calls == sorted(script.pool.busy())
+
+
 def test_statistics_count_and_next_at_tells_the_next_deadline():
     it = pool(size=2, idle_timeout=30.0)
     assert (Statistics(0, 0, 0), None) == (it.statistics(), it.next_at())

@@ -124,12 +124,24 @@ def test_the_time_before_a_new_attempt(retry, text) -> None:
     assert stream.retry == retry
 
 
-def test_the_last_id_is_known_without_an_event() -> None:
+@pytest.mark.parametrize(
+    ("id", "text"),
+    [
+        ("", b""),
+        ("7", b"id: 7\n\n"),
+        ("7", b"id: 7\ndata:\n\n"),
+        # what was cut off before its blank line has to come again
+        ("", b"id: 7\ndata: a\n"),
+        ("7", b"id: 7\n\nid: 8\ndata: a"),
+        ("7", b"id: 7\n\nid: 8"),
+        ("", b"id: 7\n\nid\n\n"),
+    ],
+)
+def test_the_last_id_is_that_of_what_came_whole(id, text) -> None:
     stream = EventStream()
-    assert stream.last_event_id == ""
-    stream.feed(b"id: 7\ndata:\n")
+    stream.feed(text)
 
-    assert stream.last_event_id == "7"
+    assert stream.last_event_id == id
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_what_is_given_is_taken(taken, given) -> None:
     options = HttpOptions(**given)
 
     assert {name: getattr(options, name) for name in taken} == taken
+    assert options.header_pairs == taken.get("headers", ())
 
 
 def test_a_tls_context_is_taken_as_it_is() -> None:

@@ -1,0 +1,92 @@
+"""What an answer over HTTP can say: the deeds of `Answer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from snodo_actors.wire.http1 import Head
+from snodo_actors.words.errors import Error
+from snodo_actors.words.types import Challenge, JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """The answer is an event stream, which may take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The server says *message* before it answers: progress, a request, a notification."""
+
+    message: JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response to the message, as it came in *data*."""
+
+    message: JSONObject
+    data: bytes
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The message, which wants no response, was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unauthenticated:
+    """A fresh token may help; *challenge* says what the server wants."""
+
+    status: int
+    challenge: Challenge | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGone:
+    """The server does not know the session any more; it has not looked at the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no response, for *error*."""
+
+    error: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The event stream ended before the response, for *error*; the connection is of no more use.
+
+    It is the last deed. The stream can be taken up where *last_event_id* says, if that is not
+    empty, after *retry* milliseconds.
+    """
+
+    last_event_id: str
+    retry: int | None
+    error: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The exchange is over; the connection may be *reusable* for another.
+
+    Its outcome, if that was not said before, is the one deed that follows.
+    """
+
+    reusable: bool
+
+
+Deed: TypeAlias = (
+    Streaming
+    | Message
+    | Response
+    | Accepted
+    | Unauthenticated
+    | SessionGone
+    | Failed
+    | Interrupted
+    | Over
+)
