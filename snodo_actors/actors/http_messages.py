@@ -145,3 +145,8 @@ class StreamRefused:
     id: int
     status: int
     challenge: Challenge | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStreamUp:
+    """The standing stream of the session is open, or will not be soon."""

@@ -21,12 +21,14 @@ from snodo_actors.actors.http_messages import (
     HeadersRefused,
     Post,
     Refused,
+    ServerStreamUp,
     SessionLost,
     StreamRefused,
     StreamStarted,
     TimedOut,
 )
 from snodo_actors.actors.http_profile import HttpProfile
+from snodo_actors.actors.http_server_stream import HttpServerStream
 from snodo_actors.actors.http_settling import Settling
 from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
@@ -35,7 +37,7 @@ from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_b
 from snodo_actors.actors.streams import CancelStream, OpenStream
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import renewal
-from snodo_actors.machines.deadline import Deadline
+from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.errors import Error
 from snodo_actors.words.failures import timed_out
@@ -43,10 +45,13 @@ from snodo_actors.words.lost import connection_closed, owner_ended
 from snodo_actors.words.types import Session
 from snodo_actors.words.versions import is_stateless
 from supervisors import (
+    SHUTDOWN,
     Down,
     ExitReason,
+    Future,
     Monitor,
     ReceiveTimeout,
+    Ref,
     Shutdown,
     Stop,
     monitor,
@@ -54,6 +59,16 @@ from supervisors import (
     unregister,
 )
 from supervisors import Error as ErrorReason
+from supervisors import exit as send_exit
+
+STREAM_PATIENCE = 5.0
+"""Seconds calls wait at most for the standing stream of their session to be open."""
+
+
+class StandingStream(Exchange):
+    """Stands for the session's standing stream where it waits for a token."""
+
+    __slots__ = ()
 
 
 class HttpPort(BookKeeper):
@@ -73,6 +88,8 @@ class HttpPort(BookKeeper):
         self._ready: list[Ready] = []
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
+        self._server_stream: Ref | None = None
+        self._settled_but_for_stream: HttpProfile | None = None
         self._unsettled: Session | None = None
         """A session that was begun before the version could not be settled."""
         provider = family.http.token_provider
@@ -124,6 +141,8 @@ class HttpPort(BookKeeper):
                     message.try_set(self.profile)
                 else:
                     self._ready.append(message)
+            case ServerStreamUp():
+                self._server_stream_up()
             case OpenStream():
                 self._submit_stream(self._streams.open(message))
             case CancelStream():
@@ -183,12 +202,52 @@ class HttpPort(BookKeeper):
         if session is not None:
             self._renewal = renewal.Renewal(session, MAX_WAITING)
         meta = version_meta(version, client.capabilities, client.client_info)
-        self.profile = HttpProfile(version, session, meta, client.capabilities)
+        profile = HttpProfile(version, session, meta, client.capabilities)
+        if session is not None and self._family.http.server_stream is not False:
+            self._settled_but_for_stream = profile
+            self._open_server_stream(session)
+            self.node.after(STREAM_PATIENCE, self.ref.send, ServerStreamUp())
+        else:
+            self._begin(profile)
+
+    def _begin(self, profile: HttpProfile) -> None:
+        """Let calls go out."""
+        self.profile = profile
         for ready in self._ready:
             ready.try_set(self.profile)
         self._ready.clear()
         while self._waiting:
-            self._send(self._waiting.popleft(), self.profile)
+            self._send(self._waiting.popleft(), profile)
+
+    def _open_server_stream(self, session: Session) -> None:
+        """Open the session's standing stream, with a token if there are any."""
+        if self._tokens is not None:
+            deadline = Deadline(Timeouts(self.opening.client.timeout), self.node.now())
+            standing = StandingStream(None, (), b"", deadline)
+            standing.session = session
+            self._tokens.fetch(standing)
+        else:
+            self._start_server_stream(session, None)
+
+    def _start_server_stream(self, session: Session, token: str | None) -> None:
+        streams, former = self._family.streams, self._server_stream
+        if former is not None:
+            send_exit(former, SHUTDOWN)
+        if streams is not None:
+            spec = HttpServerStream.child_spec(self._family, session, token, restart="temporary")
+            started = streams.start_child(spec)
+            started.add_done_callback(self._server_stream_started)
+
+    def _server_stream_started(self, started: Future[Any]) -> None:
+        if started.exception() is None:
+            self._server_stream = started.get()
+        else:
+            self.ref.send(ServerStreamUp())
+
+    def _server_stream_up(self) -> None:
+        profile, self._settled_but_for_stream = self._settled_but_for_stream, None
+        if profile is not None:
+            self._begin(profile)
 
     def _not_settled(self, error: Error, session: Session | None) -> None:
         self._unsettled = session
@@ -228,6 +287,8 @@ class HttpPort(BookKeeper):
             again.request.wait_no_more()
             again.request.session = again.session
             self._submit(again.request)
+        if self._server_stream is not None:
+            self._open_server_stream(session)
 
     def _not_renewed(self, error: Error, session: Session | None) -> None:
         if session is not None and session.id is not None:
@@ -309,8 +370,14 @@ class HttpPort(BookKeeper):
     def _tokened(self, exchange: Exchange, token: str | Error | None) -> None:
         if isinstance(token, Error):
             exchange.refuse(token.again())
+            if isinstance(exchange, StandingStream):
+                self._server_stream_up()
             return
         exchange.token = token
+        if isinstance(exchange, StandingStream):
+            assert exchange.session is not None
+            self._start_server_stream(exchange.session, token)
+            return
         if isinstance(exchange, StreamExchange):
             self._streams.start(exchange)
             return

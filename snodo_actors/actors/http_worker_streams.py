@@ -73,6 +73,8 @@ class StreamingWorker(GenServer):
     _held: deque[says.Deed | Came] | None = None
     """What came after a request of the server, until that is answered."""
     _resumed = 0
+    _last_event_id = ""
+    _retry = RETRY
     _timer: TimerHandle | None = None
     _timer_at = inf
 
@@ -143,6 +145,8 @@ class StreamingWorker(GenServer):
         version = self._family.version
         old = version is not None and not is_stateless(version)
         self._answer = None
+        last_event_id = self._last_event_id = last_event_id or self._last_event_id
+        self._retry = self._retry if retry is None else retry / 1000
         if not old or not last_event_id or self._resumed >= MAX_RESUMED:
             self._exchange = None
             if not self._detached:
@@ -151,8 +155,7 @@ class StreamingWorker(GenServer):
             return Stop("normal")
         self._resumed += 1
         self._detach()
-        delay = RETRY if retry is None else retry / 1000
-        self.node.after(delay, self.ref.send, Resume(last_event_id))
+        self.node.after(self._retry, self.ref.send, Resume(last_event_id))
         return None
 
     # ---- time, and the port

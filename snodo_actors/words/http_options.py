@@ -59,6 +59,7 @@ class HttpOptions:
     pool_idle_timeout: float | None = POOL_IDLE_TIMEOUT
     pool_max_requests: int = POOL_MAX_REQUESTS
     transport: Any = None
+    server_stream: Any = False
 
     @property
     def header_pairs(self) -> tuple[tuple[str, str], ...]:
@@ -73,6 +74,13 @@ class HttpOptions:
             raise ValueError(
                 "transport makes connections of its own, so give ssl and proxy to what it makes: "
                 "write transport=lambda: httpx.AsyncHTTPTransport(verify=..., proxy=...)"
+            )
+        if not isinstance(self.server_stream, bool) and not callable(
+            getattr(self.server_stream, "send", None)
+        ):
+            raise TypeError(
+                "server_stream must be true, false, or the ref of a process that gets the server's "
+                f"notifications, not {self.server_stream!r}: write server_stream=self_()"
             )
         positive("max_response_bytes", self.max_response_bytes)
         positive("pool_size", self.pool_size)

@@ -50,9 +50,6 @@ CHECKS = {
     },
 }
 """How many checks each scenario of a version makes."""
-XFAIL = {
-    "elicitation-sep1034-client-defaults": "the server asks on a stream of its own, not opened yet",
-}
 HARMLESS = {"SUCCESS", "INFO", "SKIPPED"}
 
 
@@ -99,12 +96,7 @@ def run(suite: list[str], client: list[str], version: str, scenario: str, folder
 
 def scenarios() -> list[Any]:
     return [
-        pytest.param(
-            version,
-            scenario,
-            id=f"{version}-{scenario}",
-            marks=[pytest.mark.xfail(reason=XFAIL[scenario])] if scenario in XFAIL else [],
-        )
+        pytest.param(version, scenario, id=f"{version}-{scenario}")
         for version, checks in CHECKS.items()
         for scenario in checks
     ]
