@@ -114,7 +114,7 @@ class Connection:
         self.ended = False
         """Whether its thread is through with it."""
         self._stopping = stopping
-        self._buffer = b""
+        self._buffer = bytearray()
 
     # ---- reading
 
@@ -139,14 +139,16 @@ class Connection:
         while mark not in self._buffer:
             if not self._fill():
                 raise Ended
-        taken, _, self._buffer = self._buffer.partition(mark)
+        taken = bytes(self._buffer[: self._buffer.index(mark)])
+        del self._buffer[: len(taken) + len(mark)]
         return taken
 
     def _exactly(self, count: int) -> bytes:
         while len(self._buffer) < count:
             if not self._fill():
                 raise Ended
-        taken, self._buffer = self._buffer[:count], self._buffer[count:]
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
         return taken
 
     def read_request(self, number: int) -> Request:

@@ -397,7 +397,8 @@ class HttpServer:
             exchange.event(message)
             exchange.end()
         else:
-            status = 404 if message.get("error", {}).get("code") == -32601 else 200
+            unknown = message.get("error", {}).get("code") == -32601
+            status = 404 if unknown and VERSION_KEY in request.meta else 200
             exchange.json(message, status, fields)
 
     def message(self, request: Request) -> dict[str, Any]:

@@ -116,11 +116,14 @@ def whole(framing, id):
 @across
 async def test_an_answer_cut_off_anywhere(at, server, framing, how):
     client = await at.get(server.connect(protocol=MODERN, pool_size=1))
-    length, enough = whole(framing, 100_000)
-    for cut in range(0, len(length), 1 if how == "close" else 5):
+    longest, _ = whole(framing, 100_000)
+    for cut in range(0, len(longest), 1 if how == "close" else 5):
 
         def script(exchange, cut=cut):
-            exchange.send(whole(framing, exchange.request["id"])[0][:cut])
+            data, _ = whole(framing, exchange.request["id"])
+            exchange.send(data[:cut])
+            if cut >= len(data):
+                return  # whole, as its id was shorter
             exchange.connection.gone(0.002)  # a reset throws away what was not read yet
             getattr(exchange, how)()
             if how == "half_close":
@@ -129,9 +132,8 @@ async def test_an_answer_cut_off_anywhere(at, server, framing, how):
         server.once("tool bug", script)
         with took(below=1):
             outcome = await at.outcome(client.call_tool("bug"))
-        # Ids have one length throughout, as there are no more than a few thousand.
         _, enough = whole(framing, server.received("tool bug")[-1]["id"])
-        if cut >= enough:
+        if cut >= enough and (how != "reset" or isinstance(outcome, dict)):
             assert text_of(outcome) == "é漢", cut
         else:
             lost(outcome)
@@ -179,19 +181,19 @@ async def test_an_answer_in_many_pieces(at, server, framing, size):
 
 
 def framed(*lines, body=None, start=b"HTTP/1.1 200 OK"):
-    """An answer with a head of these lines; LENGTH in them is the right one."""
+    """An answer with a head of these lines; @ in them is the right length."""
 
     def make(id):
         own = encode(result(id, text("own")))
         content = own if body is None else body.replace(b"OWN", own)
         length = b"%d" % len(own)
-        fields = [line.replace(b"LENGTH", length) for line in lines]
+        fields = [line.replace(b"@", length) for line in lines]
         return b"\r\n".join([start, *fields, b"", b""]) + content
 
     return make
 
 
-LENGTH = b"Content-Length: LENGTH"
+LENGTH = b"Content-Length: @"
 CHUNKED = b"Transfer-Encoding: chunked"
 
 MALFORMED = {
@@ -215,16 +217,16 @@ MALFORMED = {
     "NUL in a value": framed(b"X-A: 1\x002", LENGTH),
     "a bare CR in a value": framed(b"X-A: 1\r2", LENGTH),
     "a negative length": framed(b"Content-Length: -5"),
-    "a length with a sign": framed(b"Content-Length: +LENGTH"),
+    "a length with a sign": framed(b"Content-Length: +@"),
     "a length in hex": framed(b"Content-Length: 0xff"),
-    "a length with a point": framed(b"Content-Length: LENGTH.0"),
+    "a length with a point": framed(b"Content-Length: @.0"),
     "a length that is empty": framed(b"Content-Length: "),
     "a length in words": framed(b"Content-Length: many"),
     "a length with an underscore": framed(b"Content-Length: 1_0"),
     "a length in other digits": framed("Content-Length: ٣".encode()),
     "a very long length": framed(b"Content-Length: " + b"9" * 40),
     "two lengths": framed(LENGTH, b"Content-Length: 3"),
-    "two lengths in one": framed(b"Content-Length: LENGTH, 3"),
+    "two lengths in one": framed(b"Content-Length: @, 3"),
     "a length and chunks": framed(LENGTH, CHUNKED, body=b"2\r\n{}\r\n0\r\n\r\n"),
     "chunks and a length": framed(CHUNKED, LENGTH, body=b"2\r\n{}\r\n0\r\n\r\n"),
     "another coding of the transfer": framed(b"Transfer-Encoding: gzip, chunked"),
@@ -296,14 +298,14 @@ FINE = {
     "no reason": framed(LENGTH, start=b"HTTP/1.1 200 "),
     "no reason and no blank": framed(LENGTH, start=b"HTTP/1.1 200"),
     "a reason of any bytes": framed(LENGTH, start="HTTP/1.1 200 Très bien".encode()),
-    "no blank behind the colon": framed(b"Content-Length:LENGTH", b"X-A:1"),
-    "blanks around a value": framed(b"Content-Length: \t LENGTH \t "),
+    "no blank behind the colon": framed(b"Content-Length:@", b"X-A:1"),
+    "blanks around a value": framed(b"Content-Length: \t @ \t "),
     "an empty value": framed(b"X-A:", b"X-B: ", LENGTH),
     "odd names": framed(b"!#$%&'*+-.^_`|~: 1", LENGTH),
     "bytes over 127": framed("X-A: é漢".encode(), b"X-B: \xff", LENGTH),
-    "any case": framed(b"CONTENT-LENGTH: LENGTH", b"content-TYPE: application/json"),
+    "any case": framed(b"CONTENT-LENGTH: @", b"content-TYPE: application/json"),
     "the same length twice": framed(LENGTH, LENGTH),
-    "leading zeros": framed(b"Content-Length: 000LENGTH"),
+    "leading zeros": framed(b"Content-Length: 000@"),
     "chunked in capitals": framed(b"TRANSFER-ENCODING: Chunked", body=None),
     "many fields": framed(*(b"X-%d: 1" % n for n in range(90)), LENGTH),
     "a long field": framed(b"X-A: " + b"x" * 60_000, LENGTH),

@@ -178,7 +178,11 @@ async def test_the_answer_has_the_id_of_the_question(at, serve, id, streams):
         ("roots/list", {}, ROOTS),
         ("ping", None, {}),
         ("no/such/method", {}, -32601),
-        ("elicitation/create", {"mode": "url", "message": "?", "url": "https://a"}, -32601),
+        (
+            "elicitation/create",
+            {"mode": "url", "message": "?", "elicitationId": "e", "url": "https://a"},
+            -32601,
+        ),
     ],
 )
 @across
