@@ -198,6 +198,11 @@ class HttpServer:
         """Open a gate, for good: let the scripts that wait there go on."""
         self.gate(name).open()
 
+    def shut(self, name: str) -> None:
+        """Close a gate again, for the scripts that come from now on."""
+        with self._lock:
+            self._gates.pop(name, None)
+
     def waiting(self, name: str) -> int:
         """How many scripts have come to a gate."""
         return self.gate(name).waiting
