@@ -1,4 +1,4 @@
-"""A place for the client, and the server of a case, of which nothing may be left."""
+"""The server of a case, of which nothing may be left."""
 
 from __future__ import annotations
 
@@ -7,21 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from case_servers import PLACES, TESTS, Place, Server
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let a test run in its places, if its marks do not say where."""
-    places = getattr(metafunc.function, "places", None)
-    marks = metafunc.definition.iter_markers("parametrize")
-    if places is not None and not any(mark.args[0] == "at" for mark in marks):
-        metafunc.parametrize("at", places, indirect=True)
-
-
-@pytest.fixture
-def at(request: pytest.FixtureRequest) -> Place:
-    """Where the client is; see `case_servers`."""
-    return PLACES[request.param]()
+from case_servers import TESTS, Server
 
 
 @pytest.fixture
