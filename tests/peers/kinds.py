@@ -111,6 +111,7 @@ TYPESCRIPT_ONE = Kind(
 KINDS = (PYTHON_TWO, PYTHON_ONE, TYPESCRIPT_TWO, TYPESCRIPT_ONE)
 
 EACH_VERSION = [(kind, version) for kind in KINDS for version in kind.versions]
+NEWEST = [(kind, kind.versions[0]) for kind in KINDS]
 EACH_ERA = [pair for pair in EACH_VERSION if pair[1] != FIRST]
 WITH_STREAMS = [pair for pair in EACH_VERSION if pair[1] == MODERN]
 

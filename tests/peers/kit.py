@@ -90,6 +90,14 @@ async def answers(at: Place, peer: Peer, client: snodo.Client) -> None:
     assert said(await at.get(client.call_tool(tool, arguments))) == peer.words.total
 
 
+async def closes(at: Place, peer: Peer, client: snodo.Client) -> None:
+    """Close while nothing runs: the peer ends at the end of its input, and nothing is left."""
+    await at.get(client.close())
+    assert not peer.processes()
+    if peer.words is not EVERYTHING:  # it writes nothing down
+        assert peer.facts("end"), "a signal ended it"
+
+
 async def waits(at: Place, peer: Peer, client: snodo.Client, **options: Any) -> Any:
     """Call what goes on until it is cancelled; return the call when it has begun."""
     tool, arguments = peer.words.slow

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 from case_servers import PLACES, in_thread, timed_out
-from peers.kinds import EVERYTHING, LATER, TYPESCRIPT_ONE, named
-from peers.kit import answers, both, is_progress, said, waits
+from peers.kinds import EVERYTHING, LATER, NEWEST, TYPESCRIPT_ONE, named
+from peers.kit import answers, both, closes, is_progress, said, waits
 
 import snodo_actors as snodo
 from supervisors import Node, receive, self_
 
 
 @both
-async def test_results_and_progress(at, peer):
+async def test_results_failures_and_progress(at, peer):
     words = peer.words
     client = await at.get(peer.connect())
 
@@ -38,19 +38,11 @@ async def test_results_and_progress(at, peer):
     messages = [await at.get(receive(is_progress, 0)) for _ in range(3)]
     assert [params["progress"] for _, params in messages] == [1, 2, 3]
 
-    await at.get(client.close())
-
-
-@both
-async def test_many_calls_at_once(at, peer):
-    client = await at.get(peer.connect())
-    tool, _ = peer.words.sum
-    calls = [client.call_tool(tool, {"a": n, "b": 1000}) for n in range(100)]
-    results = await at.all(*calls, client.list_tools())
-    for n, result in enumerate(results[:-1]):
+    calls = [client.call_tool(words.sum[0], {"a": n, "b": 1000}) for n in range(100)]
+    for n, result in enumerate(await at.all(*calls)):
         assert said(result).removesuffix(".").endswith(str(n + 1000))
-    assert len(results[-1]) > 5
-    await at.get(client.close())
+
+    await closes(at, peer, client)
 
 
 @both
@@ -87,19 +79,19 @@ async def test_progress_keeps_a_call_alive(at, peer):
     await at.get(client.close())
 
 
+@pytest.mark.parametrize("peer", NEWEST, ids=named, indirect=True)
 def test_in_a_plain_thread(peer):
     """As everywhere else, and nothing is awaited."""
-    copy = peer.copy("thread")
+    copy, place = peer.copy("thread"), PLACES["thread"]()
 
     async def run():
-        place = PLACES["thread"]()
         client = await place.get(copy.connect())
         steps = []
         tool, arguments = copy.words.steps
         await place.get(client.call_tool(tool, arguments, progress=steps.append))
         assert len(steps) == 3
         await answers(place, copy, client)
-        await place.get(client.close())
+        await closes(place, copy, client)
 
     with Node():
         in_thread(run)

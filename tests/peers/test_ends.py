@@ -6,21 +6,26 @@ import os
 import signal
 
 import pytest
-from case_servers import lost, took
-from peers.kinds import KINDS, LATER, MODERN, TYPESCRIPT_ONE, named
-from peers.kit import answers, both, waits
+from case_servers import PATIENCE, lost, took
+from peers.kinds import KINDS, LATER, MODERN, NEWEST, TYPESCRIPT_ONE, named
+from peers.kit import both, waits
 
 import snodo_actors as snodo
 
 
-@both
-async def test_close_leaves_no_process(at, peer):
-    """Whatever runs and is open then."""
+async def busy(at, peer):
+    """A client, its stream if there are any, and a call that goes on."""
     client = await at.get(peer.connect())
     stream = None
     if peer.version == MODERN:
         stream = await at.get(client.listen({"toolsListChanged": True}))
-    call = await waits(at, peer, client)
+    return client, stream, await waits(at, peer, client)
+
+
+@pytest.mark.parametrize("peer", NEWEST, ids=named, indirect=True)
+@both
+async def test_close_leaves_no_process(at, peer):
+    client, stream, call = await busy(at, peer)
     assert len(peer.processes()) == 1
     with took(below=5):
         await at.get(client.close())
@@ -38,21 +43,10 @@ async def test_close_leaves_no_process(at, peer):
     assert error.delivery == "never_sent"
 
 
-@both
-async def test_an_idle_peer_ends_at_the_end_of_its_input(at, peer):
-    client = await at.get(peer.connect())
-    await answers(at, peer, client)
-    with took(below=2):  # when the first signal would come
-        await at.get(client.close())
-    assert not peer.processes()
-    if peer.target[2][0].endswith(".py"):
-        assert len(peer.facts("end")) == 1
-
-
+@pytest.mark.parametrize("peer", NEWEST, ids=named, indirect=True)
 @both
 async def test_a_killed_server_is_explained(at, peer):
-    client = await at.get(peer.connect())
-    call = await waits(at, peer, client)
+    client, stream, call = await busy(at, peer)
     [process] = peer.processes()
     os.kill(process, signal.SIGKILL)
 
@@ -60,6 +54,10 @@ async def test_a_killed_server_is_explained(at, peer):
     lost(error, ("exit_status", 137))
     assert error.delivery == "unknown"
     assert "killed by signal 9" in error.message
+    if stream is not None:
+        kind, error = await at.get(stream.next(timeout=PATIENCE))
+        assert kind == "closed"
+        lost(error, ("exit_status", 137))
     error = await at.error(client.list_tools())
     lost(error, ("exit_status", 137))
     assert error.delivery == "never_sent"

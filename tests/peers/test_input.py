@@ -4,78 +4,76 @@ from __future__ import annotations
 
 import pytest
 from peers.kinds import EACH_VERSION, MODERN, WITH_STREAMS, named
-from peers.kit import answers, both, said
+from peers.kit import answers, both, closes, said
 
 import snodo_actors as snodo
 
 FOLDER = "file:///srv/project"
-ANSWERS = {
-    "form": {"action": "accept", "content": {"name": "Bo"}},
-    "url": {"action": "accept"},
-    "sampling": {
-        "role": "assistant",
-        "model": "m",
-        "content": {"type": "text", "text": "anything"},
-    },
-    "roots": {"roots": [{"uri": FOLDER}]},
-}
+BO = {"action": "accept", "content": {"name": "Bo"}}
 
 
-def plain(asked, answers=ANSWERS):
-    """Handlers that write down what they were asked."""
+class User:
+    """Answers each kind of question, and writes down what was asked."""
 
-    def make(kind):
-        def handler(params):
-            asked.append((kind, params))
-            return answers[kind]
+    def __init__(self):
+        self.asked = []
+        self.forms = [BO, {"action": "decline"}, LookupError("nobody is here")]
+        self.handlers = {
+            "form": self.form,
+            "url": self.url,
+            "sampling": self.sampling,
+            "roots": self.roots,
+        }
 
-        return handler
+    async def form(self, params):
+        self.asked.append(params)
+        answer = self.forms.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
-    return {kind: make(kind) for kind in answers}
+    def url(self, params):
+        self.asked.append(params)
+        return {"action": "accept"}
+
+    async def sampling(self, params):
+        self.asked.append(params)
+        content = {"type": "text", "text": "anything"}
+        return {"role": "assistant", "model": "m", "content": content}
+
+    def roots(self, params):
+        self.asked.append(params)
+        return {"roots": [{"uri": FOLDER}]}
 
 
 @pytest.mark.parametrize("peer", EACH_VERSION, ids=named, indirect=True)
 @both
 async def test_each_kind_of_input(at, peer):
-    words, asked = peer.words, []
-    client = await at.get(peer.connect(input_handlers=plain(asked)))
-    expected = {
-        "form": words.named,
-        "url": words.opened,
-        "sampling": "anything",
-        "roots": FOLDER,
-    }
-    for kind, text in expected.items():
-        assert text in said(await at.get(client.call_tool(*getattr(words, kind))))
-    assert [kind for kind, _ in asked] == list(expected)
-    form, url, sampling, _ = (params for _, params in asked)
+    user, words = User(), peer.words
+    client = await at.get(peer.connect(input_handlers=user.handlers))
+
+    for ask, text in (
+        (words.form, words.named),
+        (words.url, words.opened),
+        (words.sampling, "anything"),
+        (words.roots, FOLDER),
+    ):
+        assert text in said(await at.get(client.call_tool(*ask)))
+    form, url, sampling, _ = user.asked
     assert form["requestedSchema"]["properties"]["name"]["type"] == "string"
     assert url["url"] == "https://example.test/"
     assert sampling["messages"][0]["content"]["text"].endswith("A word?")
-    await at.get(client.close())
 
-
-@both
-async def test_a_handler_may_be_async_and_decline(at, peer):
-    async def decline(params):
-        return {"action": "decline"}
-
-    client = await at.get(peer.connect(input_handlers={"form": decline}))
-    result = await at.get(client.call_tool(*peer.words.form))
-    assert "decline" in said(result)
+    assert "decline" in said(await at.get(client.call_tool(*words.form)))
+    await refused(at, peer, client.call_tool(*words.form))
+    if peer.version == MODERN:
+        await by_hand(at, client, words)
     await answers(at, peer, client)
-    await at.get(client.close())
+    await closes(at, peer, client)
 
 
-@both
-async def test_what_a_handler_raises_is_told(at, peer):
-    """In rounds to the caller, whose own it is; else to the server, which asked for it."""
-
-    def refuse(params):
-        raise LookupError("nobody is here")
-
-    client = await at.get(peer.connect(input_handlers={"form": refuse}))
-    call = client.call_tool(*peer.words.form)
+async def refused(at, peer, call):
+    """What a handler raises the caller gets, or the server, if that asked in its own name."""
     if peer.version == MODERN:
         with pytest.raises(LookupError, match="nobody is here"):
             await at.get(call)
@@ -83,23 +81,16 @@ async def test_what_a_handler_raises_is_told(at, peer):
         outcome = await at.outcome(call)
         text = outcome.message if isinstance(outcome, snodo.ServerError) else said(outcome)
         assert "nobody is here" in text
-    await answers(at, peer, client)
-    await at.get(client.close())
 
 
-@pytest.mark.parametrize("peer", WITH_STREAMS, ids=named, indirect=True)
-@both
-async def test_input_may_be_given_by_hand(at, peer):
+async def by_hand(at, client, words):
     """The state is the server's own, sealed or not, and goes back as it came."""
-    able = {"elicitation": {"form": {}}}
-    client = await at.get(peer.connect(client_capabilities=able))
-    tool, _ = peer.words.form
-    asked = await at.get(client.call_tool(tool))
+    tool, _ = words.form
+    asked = await at.get(client.call_tool(tool, answer_input=False))
     assert isinstance(asked, snodo.InputRequired)
     [name] = asked.input_requests
-    given = {"input_responses": {name: ANSWERS["form"]}, "request_state": asked.request_state}
-    assert peer.words.named in said(await at.get(client.call_tool(tool, **given)))
-    await at.get(client.close())
+    given = {"input_responses": {name: BO}, "request_state": asked.request_state}
+    assert words.named in said(await at.get(client.call_tool(tool, **given)))
 
 
 @pytest.mark.parametrize("peer", WITH_STREAMS, ids=named, indirect=True)
@@ -110,4 +101,4 @@ async def test_a_server_says_which_capability_it_misses(at, peer):
     assert isinstance(error, snodo.ServerError)
     assert error.code == -32021
     assert error.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}
-    await at.get(client.close())
+    await closes(at, peer, client)

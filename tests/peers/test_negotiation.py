@@ -8,16 +8,14 @@ import pytest
 from peers.kinds import (
     EVERYTHING,
     KINDS,
-    LATER,
     MODERN,
     MODERN_ONLY,
     PYTHON_ONE,
-    PYTHON_TWO,
     TYPESCRIPT_ONE,
     VERSIONS,
     named,
 )
-from peers.kit import answers, both
+from peers.kit import answers, both, closes
 
 import snodo_actors as snodo
 
@@ -44,21 +42,11 @@ async def test_the_newest_common_version_is_spoken(at, peer, allowed, spoken):
     assert client.protocol == spoken
     assert (client.session.version if client.session else MODERN) == spoken
     await answers(at, peer, client)
-    await at.get(client.close())
+    await closes(at, peer, client)
     if peer.words is not EVERYTHING:
         # A server that took the probe for a mistake is started anew.
         mistaken = MODERN in allowed and MODERN not in peer.kind.versions
         assert len(starts(peer)) == (2 if mistaken else 1)
-
-
-@pytest.mark.parametrize(
-    "peer", [(PYTHON_TWO, None), (TYPESCRIPT_ONE, None)], ids=named, indirect=True
-)
-@both
-async def test_one_version_may_be_given_without_a_list(at, peer):
-    client = await at.get(peer.connect(protocol=LATER))
-    assert client.protocol == LATER
-    await at.get(client.close())
 
 
 @pytest.mark.parametrize("allowed", REFUSED, ids=named)

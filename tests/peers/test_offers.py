@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from peers.kinds import EACH_VERSION, MODERN, named
-from peers.kit import both
+from peers.kit import both, closes
 
 import snodo_actors as snodo
 
@@ -27,6 +27,9 @@ async def test_what_there_is(at, peer):
         server, instructions = client.session.server_info, client.session.instructions
         capabilities = client.session.server_capabilities
         assert await at.get(client.ping()) == {}
+        error = await at.error(client.listen({"toolsListChanged": True}))
+        assert isinstance(error, snodo.ProtocolError)
+        assert (error.code, error.delivery) == (-32601, "never_sent")
     assert server["name"] == words.server
     assert instructions.startswith(words.instructions)
     assert {"tools", "resources", "prompts", "completions"} <= set(capabilities)
@@ -46,7 +49,7 @@ async def test_what_there_is(at, peer):
     assert (page.items, page.next_cursor) == (prompts, None)
 
     await reads(at, peer, client)
-    await at.get(client.close())
+    await closes(at, peer, client)
 
 
 async def reads(at, peer, client):

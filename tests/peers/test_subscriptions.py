@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import pytest
 from case_servers import PATIENCE, lost
-from peers.kinds import EACH_ERA, MODERN, PYTHON_ONE, WITH_STREAMS, named
-from peers.kit import answers, both
+from peers.kinds import MODERN, PYTHON_ONE, WITH_STREAMS, named
+from peers.kit import answers, both, closes
 
 import snodo_actors as snodo
 
 NOTE = "notes://today"
 TOOLS, RESOURCES = "notifications/tools/list_changed", "notifications/resources/updated"
-with_streams = pytest.mark.parametrize("peer", WITH_STREAMS, ids=named, indirect=True)
-OLDER = [pair for pair in EACH_ERA if pair not in WITH_STREAMS]
 
 
 async def event(at, stream):
     return await at.get(stream.next(timeout=PATIENCE))
 
 
-@with_streams
+@pytest.mark.parametrize("peer", WITH_STREAMS, ids=named, indirect=True)
 @both
 async def test_each_stream_gets_what_it_asked_for(at, peer):
     client = await at.get(peer.connect())
@@ -39,33 +37,10 @@ async def test_each_stream_gets_what_it_asked_for(at, peer):
     await at.get(client.call_tool("change", {"uri": NOTE}))
     assert (await event(at, notes))[1] == RESOURCES
     await answers(at, peer, client)
-    await at.get(client.close())
+    await closes(at, peer, client)
     kind, error = await event(at, notes)
     assert kind == "closed"
     lost(error, "closed")
-
-
-@with_streams
-@both
-async def test_a_stream_ends_with_its_server(at, peer):
-    client = await at.get(peer.connect())
-    stream = await at.get(client.listen({"toolsListChanged": True}))
-    peer.kill_all()
-    kind, error = await event(at, stream)
-    assert kind == "closed"
-    lost(error, ("exit_status", 137))
-    await at.get(client.close())
-
-
-@pytest.mark.parametrize("peer", OLDER, ids=named, indirect=True)
-@both
-async def test_the_older_versions_have_no_streams(at, peer):
-    client = await at.get(peer.connect())
-    error = await at.error(client.listen({"toolsListChanged": True}))
-    assert isinstance(error, snodo.ProtocolError)
-    assert (error.code, error.delivery) == (-32601, "never_sent")
-    await answers(at, peer, client)
-    await at.get(client.close())
 
 
 @pytest.mark.parametrize("peer", [(PYTHON_ONE, MODERN)], ids=named, indirect=True)
@@ -75,4 +50,4 @@ async def test_a_server_that_is_older_than_it_was_taken_for_refuses_a_stream(at,
     error = await at.error(client.listen({"toolsListChanged": True}))
     assert isinstance(error, snodo.ServerError)
     assert error.code == -32602
-    await at.get(client.close())
+    await closes(at, peer, client)

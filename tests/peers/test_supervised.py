@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from case_servers import PATIENCE, lost
-from peers.kinds import WITH_STREAMS, named
+from peers.kinds import NEWEST, WITH_STREAMS, named
 from peers.kit import answers, both, waits
 
 import snodo_actors as snodo
@@ -17,9 +17,12 @@ from supervisors import Backoff, Supervisor
 QUICKLY = Backoff(initial=0.02, maximum=0.2)
 
 
-def spec(peer, **options):
-    options = {**peer.options, "restart_delay": QUICKLY, **options}
-    return snodo.child_spec("peer", peer.target, **options)
+async def supervised(at, peer):
+    """The tree, and a handle on the connection in it."""
+    name = f"peer on {at.backend}"
+    spec = snodo.child_spec(name, peer.target, restart_delay=QUICKLY, **peer.options)
+    tree = await at.get(Supervisor.start_link([spec]))
+    return tree, snodo.client(name, timeout=PATIENCE)
 
 
 def kill(peer):
@@ -28,16 +31,16 @@ def kill(peer):
     return process
 
 
+@pytest.mark.parametrize("peer", NEWEST, ids=named, indirect=True)
 @both
 async def test_a_killed_server_is_started_again(at, peer):
-    tree = await at.get(Supervisor.start_link([spec(peer)]))
-    client = snodo.client("peer", timeout=PATIENCE)
+    tree, client = await supervised(at, peer)
     call = await waits(at, peer, client)
     first = kill(peer)
 
     error = await at.error(call)
     lost(error, ("exit_status", 137))
-    assert (error.who, error.delivery) == ("peer", "unknown")
+    assert (error.who, error.delivery) == (client.who, "unknown")
     await answers(at, peer, client)
     [second] = peer.processes()
     assert second != first
@@ -49,16 +52,14 @@ async def test_a_killed_server_is_started_again(at, peer):
 @pytest.mark.parametrize("peer", WITH_STREAMS, ids=named, indirect=True)
 @both
 async def test_a_stream_is_opened_again(at, peer):
-    tree = await at.get(Supervisor.start_link([spec(peer)]))
-    client = snodo.client("peer", timeout=PATIENCE)
+    tree, client = await supervised(at, peer)
     wanted = {"toolsListChanged": True}
     stream = await at.get(client.listen(wanted, resubscribe=True))
-    for _ in range(2):
-        kill(peer)
-        assert await at.get(stream.next(timeout=PATIENCE)) == ("resubscribed", wanted)
-        await at.get(client.call_tool("change", {"uri": "notes://today"}))
-        kind, method, _ = await at.get(stream.next(timeout=PATIENCE))
-        assert (kind, method) == ("notification", "notifications/tools/list_changed")
+    kill(peer)
+    assert await at.get(stream.next(timeout=PATIENCE)) == ("resubscribed", wanted)
+    await at.get(client.call_tool("change", {"uri": "notes://today"}))
+    kind, method, _ = await at.get(stream.next(timeout=PATIENCE))
+    assert (kind, method) == ("notification", "notifications/tools/list_changed")
 
     await at.get(stream.close())
     await at.get(supervisors.stop(tree))

@@ -99,4 +99,5 @@ function make() {
 }
 
 note("start");
+process.on("exit", () => note("end")); // not after a signal
 serveStdio(make, { legacy: process.argv[2] === "reject" ? "reject" : "serve" });
