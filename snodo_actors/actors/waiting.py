@@ -1,6 +1,6 @@
 """Requests for a connection that is down right now, until it is back or their time is over.
 
-By name, as a name is what stays when a connection is restarted.
+By name, as a name is what stays when a connection is restarted; each node has names of its own.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections import deque
 from snodo_actors.actors.request import Request
 from snodo_actors.words.errors import TransportError
 from snodo_actors.words.failures import timed_out
-from supervisors import TimerHandle
+from supervisors import Node, TimerHandle
 
 MAX_WAITING = 10_000
 """Requests that may wait for one name."""
 
 _lock = threading.Lock()
-_waiting: dict[str, deque[Request]] = {}
+_waiting: dict[tuple[Node, str], deque[Request]] = {}
 
 
 class Wait:
@@ -52,7 +52,7 @@ class Wait:
             request.add_done_callback(lambda _request: timer.cancel())
         found = request.node.names.get(name)
         if found is not None and found.ref.is_alive():  # it came back while nobody looked
-            for other in claim(name):
+            for other in claim(request.node, name):
                 other.port = found.ref
                 found.ref.send(other)
 
@@ -62,17 +62,17 @@ class Wait:
             request.refuse(timed_out(timeout, delivery="never_sent"))
 
 
-def claim(name: str | None) -> list[Request]:
-    """Take what waits for *name*."""
+def claim(node: Node, name: str | None) -> list[Request]:
+    """Take what waits for *name* on *node*."""
     if name is None:
         return []
     with _lock:
-        return [request for request in _waiting.pop(name, ()) if not request.done()]
+        return [request for request in _waiting.pop((node, name), ()) if not request.done()]
 
 
 def _put_in(name: str, request: Request) -> bool:
     with _lock:
-        queue = _waiting.setdefault(name, deque())
+        queue = _waiting.setdefault((request.node, name), deque())
         if len(queue) >= MAX_WAITING:
             return False
         queue.append(request)
@@ -81,10 +81,10 @@ def _put_in(name: str, request: Request) -> bool:
 
 def _take_out(name: str, request: Request) -> bool:
     with _lock:
-        queue = _waiting.get(name, ())
+        queue = _waiting.get((request.node, name), deque())
         if request not in queue:
             return False
-        _waiting[name].remove(request)
+        queue.remove(request)
         if not queue:
-            del _waiting[name]
+            del _waiting[request.node, name]
         return True

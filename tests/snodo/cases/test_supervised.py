@@ -392,3 +392,18 @@ async def test_one_broken_server_of_many(at, server_of):
     assert [len(starts(one)) for one in servers] == [6, *[1] * 9]
     with took(below=4):
         await at.get(supervisors.stop(tree))
+
+
+@everywhere
+async def test_a_call_waits_for_the_connection_of_its_own_node(at, stays):
+    """Two nodes may each have a connection of the same name: neither gets the other's calls."""
+    ours = snodo.client("seven").call_tool("echo", {"n": 1}, timeout=1.0)
+    with supervisors.Node():
+        theirs = snodo.client("seven", timeout=10.0)
+        tree = await at.get(Supervisor.start_link([spec(stays, "seven")]))
+        await echoes(at, theirs, n=2)
+        error = await at.error(ours)
+        timed_out(error, 1.0)
+        assert error.delivery == "never_sent"
+        assert [fact["params"]["arguments"] for fact in stays.received("tools/call")] == [{"n": 2}]
+        await at.get(supervisors.stop(tree))
