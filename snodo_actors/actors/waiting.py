@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from typing import Any
 
-from snodo_actors.actors.request import Request
+from snodo_actors.actors.request import Request, ended_because
 from snodo_actors.words.errors import TransportError
 from snodo_actors.words.failures import timed_out
-from supervisors import Node, TimerHandle
+from supervisors import ExitReason, Future, Node, when_down
 
 MAX_WAITING = 10_000
 """Requests that may wait for one name."""
@@ -23,20 +24,21 @@ _waiting: dict[tuple[Node, str], deque[Request]] = {}
 class Wait:
     """What a request by *name* does where there is no connection: it waits for the next one.
 
-    Again, if that one fails before it took the request; all in all as long as its timeout.
+    Again, if that one fails before it took the request; all in all as long as its timeout, and no
+    longer than its node is there.
     """
 
-    __slots__ = ("_name", "_timer")
+    __slots__ = ("_begun", "_name")
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._timer: TimerHandle | None = None
+        self._begun = False
 
     def __call__(self, request: Request) -> None:
         """Let *request* wait until a connection of that name claims it."""
         if request.done():
             return
-        name, timeout = self._name, request.timeouts.timeout
+        name = self._name
         if not _put_in(name, request):
             request.refuse(
                 TransportError(
@@ -47,14 +49,33 @@ class Wait:
                 )
             )
             return
-        if timeout is not None and self._timer is None:
-            self._timer = timer = request.node.after(timeout, self._give_up, request)
-            request.add_done_callback(lambda _request: timer.cancel())
+        if not self._begun:
+            self._begin(request)
         found = request.node.names.get(name)
         if found is not None and found.ref.is_alive():  # it came back while nobody looked
             for other in claim(request.node, name):
                 other.port = found.ref
                 found.ref.send(other)
+
+    def _begin(self, request: Request) -> None:
+        """See to it that the waiting ends, and that nobody counts who does not wait any more."""
+        self._begun = True
+        name, node, timeout = self._name, request.node, request.timeouts.timeout
+        timer = None if timeout is None else node.after(timeout, self._give_up, request)
+        gone = when_down(node.root)
+
+        def node_ended(down: Future[ExitReason]) -> None:
+            if _take_out(name, request):
+                request.refuse(ended_because(down.get()), "never_sent")
+
+        def done(_request: Future[Any]) -> None:
+            gone.remove_done_callback(node_ended)
+            if timer is not None:
+                timer.cancel()
+            _take_out(name, request)
+
+        gone.add_done_callback(node_ended)
+        request.add_done_callback(done)
 
     def _give_up(self, request: Request) -> None:
         timeout = request.timeouts.timeout
