@@ -14,11 +14,13 @@ from peers.kit import Peer
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(trylast=True)  # when it is known which tests are run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the first test that needs the install take the time of it, too."""
     for item in items:
-        if item.path.is_relative_to(HERE) and isinstance(item, pytest.Function):
-            kind, _ = item.callspec.params.get("peer", (None, None))
+        callspec = getattr(item, "callspec", None)
+        if item.path.is_relative_to(HERE) and callspec is not None:
+            kind, _ = callspec.params["peer"]
             if kind is not PYTHON_TWO:
                 item.add_marker(pytest.mark.timeout(2 * LIMIT))
                 return

@@ -51,8 +51,8 @@ async def test_who_does_not_wait_any_more_has_the_call_cancelled_at_the_server(a
 
     await at.give_up(await waits(at, peer, client))
     await cancelled(at, peer, 1)
-    error = await at.error(await waits(at, peer, client, timeout=0.5))
-    timed_out(error, 0.5)
+    error = await at.error(await waits(at, peer, client, timeout=1.0))
+    timed_out(error, 1.0)
     assert error.delivery == "unknown"
     await cancelled(at, peer, 2)
 
