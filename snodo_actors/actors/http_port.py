@@ -105,7 +105,7 @@ class HttpPort(BookKeeper):
             telemetry.emit("port.restart", who=opening.who)
         self._settling = Settling(self._family, self.node, self._submit)
         self._settling.start(opening.allowed, self._settled, self._not_settled)
-        for request in claim(self.ref.name):
+        for request in claim(self.node, self.ref.name):
             request.port = self.ref
             self._take(request)
 

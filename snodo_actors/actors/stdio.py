@@ -129,7 +129,7 @@ class StdioPort(GenServer):
         if opening.starts.count > 1 and telemetry.handlers:
             telemetry.emit("port.restart", who=opening.who)
         self._negotiate(self._negotiation.start())
-        for request in claim(self.ref.name):
+        for request in claim(self.node, self.ref.name):
             request.port = self.ref
             self._take(request)
         return None

@@ -23,6 +23,7 @@ from case_servers import (
 
 import snodo_actors as snodo
 import supervisors
+from snodo_actors.actors import waiting
 from supervisors import Supervisor
 
 QUICKLY = supervisors.Backoff(initial=0.02, maximum=0.2)
@@ -392,3 +393,41 @@ async def test_one_broken_server_of_many(at, server_of):
     assert [len(starts(one)) for one in servers] == [6, *[1] * 9]
     with took(below=4):
         await at.get(supervisors.stop(tree))
+
+
+@everywhere
+async def test_a_call_waits_for_the_connection_of_its_own_node(at, stays):
+    """Two nodes may each have a connection of the same name: neither gets the other's calls."""
+    ours = snodo.client("seven").call_tool("echo", {"n": 1}, timeout=1.0)
+    with supervisors.Node():
+        theirs = snodo.client("seven", timeout=10.0)
+        tree = await at.get(Supervisor.start_link([spec(stays, "seven")]))
+        await echoes(at, theirs, n=2)
+        error = await at.error(ours)
+        timed_out(error, 1.0)
+        assert error.delivery == "never_sent"
+        assert [fact["params"]["arguments"] for fact in stays.received("tools/call")] == [{"n": 2}]
+        await at.get(supervisors.stop(tree))
+
+
+@everywhere
+async def test_a_call_waits_no_longer_than_its_node_is_there(at):
+    with supervisors.Node():
+        calls = [snodo.client("eight", timeout=limit).call_tool("echo") for limit in (10.0, None)]
+    with took(below=1):
+        for call in calls:
+            error = await at.error(call)
+            lost(error, "closed")
+            assert error.delivery == "never_sent"
+
+
+@across
+async def test_who_gave_up_takes_no_room_among_those_who_wait(at, monkeypatch):
+    monkeypatch.setattr(waiting, "MAX_WAITING", 2)
+    client = snodo.client("nine", timeout=10.0)
+    for _ in range(3):
+        await at.give_up(client.call_tool("echo"))
+    timed_out(await at.error(client.call_tool("echo", timeout=0.2)), 0.2)
+    waits = [client.call_tool("echo", timeout=0.5) for _ in range(3)]
+    errors = await at.all(*waits)
+    assert [error.cause for error in errors] == ["timeout", "timeout", ("max_waiting", 2)]

@@ -1,0 +1,137 @@
+"""A server made with the official Python SDK, 2.x: every version, over stdio."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.resolve import Elicit, ListRoots, Resolve, Sample
+from mcp_types import (
+    Completion,
+    CreateMessageResult,
+    InputRequiredResult,
+    ListRootsResult,
+    SamplingMessage,
+    TextContent,
+)
+from pydantic import BaseModel
+
+server = MCPServer("peer", version="2", instructions="Use it.", log_level="WARNING")
+
+
+def note(fact: str, **fields: Any) -> None:
+    """Write down what happens, for the test to wait for."""
+    with Path(os.environ["CASE_LOG"]).open("a", encoding="utf-8") as log:
+        log.write(json.dumps({"fact": fact, "pid": os.getpid(), **fields}) + "\n")
+
+
+class Name(BaseModel):
+    name: str
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+def fails() -> str:
+    raise ValueError("it broke")
+
+
+@server.tool()
+async def steps(count: int, ctx: Context) -> str:
+    for step in range(count):
+        await ctx.report_progress(step + 1, count, f"step {step + 1}")
+    return "done"
+
+
+@server.tool()
+async def slow() -> str:
+    note("begun")
+    try:
+        await anyio.sleep_forever()
+    except BaseException:
+        note("cancelled")
+        raise
+    return ""
+
+
+@server.tool()
+async def change(uri: str, ctx: Context) -> str:
+    await ctx.notify_tools_changed()
+    await ctx.notify_resource_updated(uri)
+    return "told"
+
+
+def your_name() -> Elicit[Name]:
+    return Elicit("Your name?", Name)
+
+
+def a_word() -> Sample:
+    said = SamplingMessage(role="user", content=TextContent(type="text", text="A word?"))
+    return Sample([said], max_tokens=5)
+
+
+def your_folders() -> ListRoots:
+    return ListRoots()
+
+
+@server.tool()
+async def ask_form(name: Annotated[Name, Resolve(your_name)]) -> str:
+    return f"form: {name.name}"
+
+
+@server.tool()
+async def ask_model(word: Annotated[CreateMessageResult, Resolve(a_word)]) -> str:
+    return f"model: {word.content.text}"
+
+
+@server.tool()
+async def ask_roots(folders: Annotated[ListRootsResult, Resolve(your_folders)]) -> str:
+    return f"roots: {folders.roots[0].uri}"
+
+
+@server.tool()
+async def ask_url(ctx: Context) -> str | InputRequiredResult:
+    if (ctx.protocol_version or "") < "2026-07-28":
+        answer = await ctx.elicit_url("Go there", "https://example.test/", "one")
+        return f"url: {answer.action}"
+    if not ctx.input_responses:
+        asked = {"mode": "url", "message": "Go there", "url": "https://example.test/"}
+        request = {"method": "elicitation/create", "params": asked}
+        return InputRequiredResult.model_validate(
+            {"inputRequests": {"there": request}, "requestState": "asked"}
+        )
+    return f"url: {ctx.input_responses['there'].action}"
+
+
+@server.resource("notes://today")
+def today() -> str:
+    return "today"
+
+
+@server.resource("notes://{name}/one")
+def one(name: str) -> str:
+    return f"of {name}"
+
+
+@server.prompt()
+def review(code: str) -> str:
+    return f"Review: {code}"
+
+
+@server.completion()
+async def complete(ref: Any, argument: Any, context: Any) -> Completion:
+    return Completion(values=[f"{argument.value}{n}" for n in range(2)])
+
+
+if __name__ == "__main__":
+    note("start")
+    server.run(transport="stdio")
+    note("end")
