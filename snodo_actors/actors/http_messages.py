@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from snodo_actors.actors.http_exchange import Exchange
+from snodo_actors.actors.http_exchange import Exchange, Headers, Then
 from snodo_actors.machines.answer import Response
 from snodo_actors.machines.tool_headers import ToolHeaders
 from snodo_actors.ports.http.origin import Origin
 from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.http1 import Item
+from snodo_actors.wire.jsonrpc import Outcome
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.http_options import HttpOptions
 from snodo_actors.words.types import Challenge, JSONObject
@@ -104,6 +105,15 @@ class Post:
     """Send a message of the connection's own."""
 
     exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """A message of the connection's own came to its end: call *then* with what came of it."""
+
+    then: Then
+    outcome: Outcome
+    headers: Headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from snodo_actors.actors import telemetry
 from snodo_actors.actors.http_books import DUE, MAX_WAITING, BookKeeper, Due, Started
 from snodo_actors.actors.http_exchange import CallExchange, Exchange
 from snodo_actors.actors.http_messages import (
+    Concluded,
     Detached,
     Family,
     Finished,
@@ -34,7 +35,7 @@ from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
-from snodo_actors.actors.streams import CancelStream, OpenStream
+from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import renewal
 from snodo_actors.machines.deadline import Deadline, Timeouts
@@ -103,7 +104,7 @@ class HttpPort(BookKeeper):
         opening.starts.count += 1
         if opening.starts.count > 1 and telemetry.handlers:
             telemetry.emit("port.restart", who=opening.who)
-        self._settling = Settling(self._family, self.node, self._submit)
+        self._settling = Settling(self._family, self.node, self.ref, self._submit)
         self._settling.start(opening.allowed, self._settled, self._not_settled)
         for request in claim(self.node, self.ref.name):
             request.port = self.ref
@@ -132,6 +133,8 @@ class HttpPort(BookKeeper):
                 self._submit(exchange)
             case Tokened() | Refused() | Refreshed() | StreamRefused():
                 self._authorize(message)
+            case Concluded(then, outcome, headers):
+                then(outcome, headers)
             case SessionLost(exchange):
                 self._session_lost(exchange)
             case HeadersRefused():
@@ -151,7 +154,11 @@ class HttpPort(BookKeeper):
                 self._streams.started(message)
             case _:
                 return super().handle_info(message)
-        return None if self._cause is None else Stop(ErrorReason(self._cause))
+        if self._cause is None:
+            return None
+        # Whoever connects is told; under a name it is a failure of the tree.
+        by_name = self.ref.name is not None
+        return Stop(ErrorReason(self._cause) if by_name else Shutdown(self._cause))
 
     async def terminate(self, reason: ExitReason) -> None:
         """Tell everybody who waits, and end the session."""
@@ -161,30 +168,33 @@ class HttpPort(BookKeeper):
         waiting, self._waiting = self._waiting, deque()
         for request in waiting:
             request.server_ended(reason)
-        ready, self._ready = self._ready, []
-        for one in ready:
-            one.try_fail(error.again().named(self.opening.who))
         self._streams.close(error)
         self._refuse_all(error)
         session = self._session() or self._unsettled
         if session is not None and session.id is not None and self.node.running:
-            await self._end_session(session)
+            await self._end_session(session, reason, error)
+        ready, self._ready = self._ready, []
+        for one in ready:
+            one.try_fail(error.again().named(self.opening.who))
         self._close_books()
 
-    async def _end_session(self, session: Session) -> None:
-        """Tell the server that the session is over."""
+    async def _end_session(self, session: Session, reason: ExitReason, error: Error) -> None:
+        """Tell the server that the session is over; the books are kept until it has heard."""
         exchange, ended = self._settling.end(session)
-        if self._tokens is not None:
-            self._tokens.fetch(exchange)
+        ended.add_done_callback(lambda _ended: self.ref.send(DUE))
+        until = exchange.deadline.at
+        self._submit(exchange)
+        while not ended.done():
             try:
-                tokened = await receive(Tokened, exchange.deadline.left(self.node.now()))
+                message = await receive(None, max(0.0, until - self.node.now()))
             except ReceiveTimeout:
                 return
-            if isinstance(tokened.token, Error):
-                return
-            exchange.token = tokened.token
-        self._enqueue(exchange)
-        await ended
+            if isinstance(message, OpenStream):
+                message.subscriber.send(Lost(error, ours=error.cause == "closed", id=message.id))
+            elif hasattr(message, "server_ended"):
+                message.server_ended(reason)
+            elif not isinstance(message, Cancel | CancelStream | Post | TimedOut):
+                self.handle_info(message)
 
     def format_status(self) -> Any:
         """What reports show: no headers, no arguments of calls."""

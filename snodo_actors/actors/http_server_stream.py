@@ -25,7 +25,7 @@ from snodo_actors.ports.http.link import Link, Outgoing
 from snodo_actors.ports.http.open import open_link
 from snodo_actors.wire import codec
 from snodo_actors.wire.headers import authorization_fields, session_fields
-from snodo_actors.wire.http1 import Head, Item
+from snodo_actors.wire.http1 import Head, Item, is_event_stream
 from snodo_actors.wire.sse import Event, EventStream
 from snodo_actors.words.errors import Error
 from snodo_actors.words.stdio_options import MAX_SERVER_REQUESTS
@@ -117,8 +117,7 @@ class HttpServerStream(GenServer):
     def _came(self, items: list[Item]) -> Any:
         for item in items:
             if isinstance(item, Head):
-                kind = (item.first(b"content-type") or b"")[:17].lower()
-                if item.status == 200 and kind == b"text/event-stream":
+                if item.status == 200 and is_event_stream(item):
                     self._events = EventStream(self._family.http.max_response_bytes)
                     self._failures = 0
                     self._report_up()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from snodo_actors.actors.http_exchange import Exchange, Headers, OwnExchange, Then
-from snodo_actors.actors.http_messages import Family
+from snodo_actors.actors.http_messages import Concluded, Family
 from snodo_actors.actors.http_profile import core_fields
 from snodo_actors.actors.http_worker_streams import POSTED
 from snodo_actors.actors.request import Profile
@@ -24,7 +24,7 @@ from snodo_actors.wire.meta import build_params, version_meta
 from snodo_actors.words.errors import Error, TransportError
 from snodo_actors.words.types import JSONObject, Session
 from snodo_actors.words.versions import STATELESS
-from supervisors import Future, Node
+from supervisors import Future, Node, Ref
 
 END_SESSION_TIMEOUT = 5.0
 """Seconds the end of a session may take when a connection is closed."""
@@ -35,10 +35,11 @@ Submit = Callable[[Exchange], object]
 
 
 class Settling:
-    """Sends what has to be sent through *submit*."""
+    """Sends what has to be sent through *submit*; what comes of it is told to the *port*."""
 
-    def __init__(self, family: Family, node: Node, submit: Submit) -> None:
+    def __init__(self, family: Family, node: Node, port: Ref, submit: Submit) -> None:
         self._family = family
+        self._port = port
         self._node = node
         self.submit = submit
 
@@ -118,7 +119,12 @@ class Settling:
     ) -> None:
         """Send one message; *then* is called with what came of it."""
         deadline = Deadline(Timeouts(timeout), self._node.now())
-        exchange = OwnExchange(message, fields, deadline, then)
+        port = self._port
+
+        def tell(outcome: jsonrpc.Outcome, headers: Headers) -> None:
+            port.send(Concluded(then, outcome, headers))
+
+        exchange = OwnExchange(message, fields, deadline, tell)
         exchange.session = session
         self.submit(exchange)
 

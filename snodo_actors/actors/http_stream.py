@@ -88,9 +88,6 @@ class HttpStream(GenServer):
         match deed:
             case says.Message(message):
                 return self._told(message, batch)
-            case says.Streaming():
-                assert self._link is not None
-                self._link.unlimit()
             case says.Response(message):
                 self._hand_over(batch)
                 self._subscriber.send(Answered(self._id, message))

@@ -80,7 +80,7 @@ class Streams:
         spec = HttpStream.child_spec(
             family,
             id,
-            Outgoing("POST", fields, exchange.body, keep_alive=False),
+            Outgoing("POST", fields, exchange.body, keep_alive=False, streams=True),
             exchange.subscriber,
             exchange.refreshed,
             restart="temporary",

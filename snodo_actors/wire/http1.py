@@ -36,9 +36,15 @@ __all__ = [
     "ResponseReader",
     "TooLarge",
     "Truncated",
+    "is_event_stream",
     "request_bytes",
     "request_prefix",
 ]
+
+
+def is_event_stream(head: Head) -> bool:
+    """Tell whether the body is an event stream."""
+    return (head.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
 
 
 class ResponseReader:
@@ -46,13 +52,25 @@ class ResponseReader:
 
     A head has at most 256 KiB and 200 fields in any case. Interim responses (1xx) are passed over,
     and their heads count with that of the final one. *head_request*: no body follows, as after
-    HEAD, or after CONNECT where the proxy agreed.
+    HEAD, or after CONNECT where the proxy agreed. *streams*: an event stream has no limit as a
+    whole, as its reader limits each event.
     """
 
-    __slots__ = ("_body", "_head_request", "_is_over", "_max_bytes", "_room", "_section")
+    __slots__ = (
+        "_body",
+        "_head_request",
+        "_is_over",
+        "_max_bytes",
+        "_room",
+        "_section",
+        "_streams",
+    )
 
-    def __init__(self, max_bytes: int | None, *, head_request: bool = False) -> None:
+    def __init__(
+        self, max_bytes: int | None, *, head_request: bool = False, streams: bool = False
+    ) -> None:
         self._max_bytes = max_bytes
+        self._streams = streams
         self._head_request = head_request
         self._room = head_limit(max_bytes)
         self._section: Section | None = None
@@ -106,6 +124,8 @@ class ResponseReader:
                 return True
             if head.status >= 200:
                 items.append(head)
+                if self._streams and is_event_stream(head):
+                    self._max_bytes = None
                 return self._open(framing, data, end, items)
             self._room -= end - at
             at = end

@@ -15,7 +15,7 @@ import httpx
 
 from snodo_actors.ports.http.link import NOBODY, LinkEvents, Outgoing
 from snodo_actors.ports.http.origin import Origin
-from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated, is_event_stream
 from supervisors import Node, NodeStopped
 
 _log = logging.getLogger("snodo_actors.http")
@@ -121,17 +121,20 @@ class HttpxLink:
         self.sent_bytes = max(1, len(request.body))  # it might be all, who knows
         response = await self._transport.handle_async_request(outgoing)
         try:
-            is_whole = await self._read(response)
+            is_whole = await self._read(response, streams=request.streams)
             return End(reusable=request.keep_alive, framed=True) if is_whole else TooLarge()
         finally:
             await _close(response)
 
-    async def _read(self, response: httpx.Response) -> bool:
+    async def _read(self, response: httpx.Response, *, streams: bool) -> bool:
         """Hand over what comes, to the end; False if it was too much."""
         self._began = True
         minor = 0 if response.extensions.get("http_version") == b"HTTP/1.0" else 1
         fields = tuple((name.lower(), value) for name, value in response.headers.raw)
-        self._tell(Head(response.status_code, minor, fields))
+        head = Head(response.status_code, minor, fields)
+        self._tell(head)
+        if streams and is_event_stream(head):
+            self._left = None
         length = response.headers.get("content-length", "")
         if self._left is not None and length.isdecimal() and int(length) > self._left:
             return False

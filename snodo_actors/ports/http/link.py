@@ -20,6 +20,8 @@ class Outgoing(NamedTuple):
     """All but host, content-length and connection, which the link knows."""
     body: bytes
     keep_alive: bool = True
+    streams: bool = False
+    """Whether an event stream has no limit as a whole: its reader limits each event."""
 
 
 class LinkEvents(Protocol):

@@ -60,7 +60,9 @@ class SocketLink(SocketWriter):
     def send(self, request: Outgoing, *, max_bytes: int | None) -> None:
         """Send *request*; a failure comes as an item, never at once."""
         assert self._reader is None, "one request at a time"
-        self._reader = ResponseReader(max_bytes, head_request=request.method == "HEAD")
+        self._reader = ResponseReader(
+            max_bytes, head_request=request.method == "HEAD", streams=request.streams
+        )
         self._keep_alive = request.keep_alive
         # Whoever wants no limit says so once it has the head: no more comes with that than is
         # allowed in any case.

@@ -496,7 +496,7 @@ async def test_a_storm_of_cancellations(at, server):
     def script(exchange):
         exchange.stream(kind=JSON if exchange.request["id"] % 2 else STREAM)
         exchange.connection.gone(0.004)
-        exchange.chunk(b" ")
+        exchange.chunk(b" " if exchange.request["id"] % 2 else b":\n")
         exchange.connection.gone(0.004)
         body = encode(server.message(exchange.request))
         exchange.chunk(body if exchange.request["id"] % 2 else b"data: " + body + b"\n\n")

@@ -181,7 +181,7 @@ async def test_the_answer_has_the_id_of_the_question(at, serve, id, streams):
         (
             "elicitation/create",
             {"mode": "url", "message": "?", "elicitationId": "e", "url": "https://a"},
-            -32601,
+            -32602,
         ),
     ],
 )
