@@ -8,7 +8,7 @@ from typing import Any
 
 from snodo_actors.actors.http_exchange import Exchange
 from snodo_actors.actors.http_messages import Detached, Family, Finished
-from snodo_actors.actors.http_worker import HttpWorker
+from snodo_actors.actors.http_worker import OUTSIDE, HttpWorker
 from snodo_actors.machines import pool as books
 from snodo_actors.words.errors import Error
 from snodo_actors.words.http_options import HttpOptions
@@ -143,6 +143,8 @@ class BookKeeper(GenServer):
 
     def _started(self, started: Started) -> None:
         slot, outcome = started.slot, started.outcome
+        if slot == OUTSIDE:
+            return
         if outcome.exception() is not None:
             self._unwanted.discard(slot)
             started.exchange.refuse(exchange_failed(outcome.exception()), "never_sent")
@@ -157,7 +159,9 @@ class BookKeeper(GenServer):
         self._watches[monitor(worker)] = slot
 
     def _enqueue(self, exchange: Exchange) -> None:
-        if not exchange.done:
+        if exchange.outside:
+            self._start_worker(OUTSIDE, exchange)
+        elif not exchange.done:
             now = self.node.now()
             self._carry_out(self._pool.request(exchange, exchange.deadline.at, now))
 

@@ -28,6 +28,7 @@ class Exchange:
         "fields",
         "id",
         "listed",
+        "outside",
         "refreshed",
         "renewed",
         "sent",
@@ -57,6 +58,8 @@ class Exchange:
         """Who works on it, once its answer is a stream, which has left the pool."""
         self.waits: TimerHandle | None = None
         """Rings when it has waited for something too long."""
+        self.outside = False
+        """Whether it gets a connection of its own, as it must not hold up any call."""
         self.sent = False
         self.refreshed = False
         self.renewed = False

@@ -29,6 +29,9 @@ from supervisors import Future, Node, Ref
 END_SESSION_TIMEOUT = 5.0
 """Seconds the end of a session may take when a connection is closed."""
 
+MAX_TELLING = 64
+"""Cancelled requests a server is told of at the same time, each over a connection of its own."""
+
 Settled = Callable[[str, Session | None], object]
 NotSettled = Callable[[Error, Session | None], object]
 Submit = Callable[[Exchange], object]
@@ -40,6 +43,7 @@ class Settling:
     def __init__(self, family: Family, node: Node, port: Ref, submit: Submit) -> None:
         self._family = family
         self._port = port
+        self._telling = 0
         self._node = node
         self.submit = submit
 
@@ -80,9 +84,16 @@ class Settling:
         return exchange, ended
 
     def tell_cancelled(self, id: Any, why: str, session: Session | None) -> None:
-        """Tell the server that nobody waits for the request *id* any more."""
+        """Tell the server that nobody waits for the request *id* any more, if there is room."""
+        if self._telling >= MAX_TELLING:
+            return
+        self._telling += 1
+
+        def told(_outcome: jsonrpc.Outcome, _headers: Headers) -> None:
+            self._telling -= 1
+
         message = jsonrpc.cancelled(id, why)
-        self.send(message, POSTED, END_SESSION_TIMEOUT, lambda _outcome, _headers: None, session)
+        self.send(message, POSTED, END_SESSION_TIMEOUT, told, session, outside=True)
 
     # ---- the tools
 
@@ -116,6 +127,8 @@ class Settling:
         timeout: float | None,
         then: Then,
         session: Session | None = None,
+        *,
+        outside: bool = False,
     ) -> None:
         """Send one message; *then* is called with what came of it."""
         deadline = Deadline(Timeouts(timeout), self._node.now())
@@ -126,6 +139,7 @@ class Settling:
 
         exchange = OwnExchange(message, fields, deadline, tell)
         exchange.session = session
+        exchange.outside = outside
         self.submit(exchange)
 
 

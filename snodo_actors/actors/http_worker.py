@@ -37,6 +37,8 @@ from snodo_actors.words.lost import answer_not_delivered, could_not_connect, exc
 from snodo_actors.words.types import JSONObject, is_object
 from supervisors import ExitReason, Future, Ok, Ref, Stop, when_down
 
+OUTSIDE = 0
+"""The slot of a worker that is not in the pool, and ends with its only exchange."""
 PATIENCE = 0.01
 """Seconds a stream may last before it leaves the pool; most end with the answer in their first."""
 LINGER = 0.25
@@ -230,7 +232,7 @@ class HttpWorker(StreamingWorker):
         """Decide what a stream that goes on means for the pool."""
         answer = self._answer
         if answer is None or not answer.is_streaming:
-            return None
+            return Stop("normal") if answer is None and self._slot == OUTSIDE else None
         if answer.is_answered:
             self._set_timer(min(self._timer_at, self.node.now() + LINGER))
         elif not self._detached and exchange.worker is None:
