@@ -138,6 +138,7 @@ class Slots(RuleBasedStateMachine):
             len(self.idle), len(self.busy), len(self.waiting)
         )
         assert sorted(self.pool.busy()) == sorted(self.busy.values())
+        assert self.pool.waiting() == list(self.waiting)
         assert len(self.idle) + len(self.busy) <= self.size
         assert not self.waiting or (not self.idle and len(self.busy) == self.size)
         assert len(self.waiting) <= self.max_waiting

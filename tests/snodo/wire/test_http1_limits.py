@@ -101,3 +101,20 @@ def test_a_body_without_a_limit() -> None:
     reader.unlimit()
     assert reader.feed(b"x") == [b"x", WHOLE]
     assert len(ResponseReader(LIMIT).feed(at_length(LIMIT + 1))) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_limited"),
+    [
+        (b"text/event-stream", False),
+        (b"Text/Event-Stream; a=b", False),
+        (b"application/json", True),
+    ],
+)
+def test_a_stream_may_have_no_limit_as_a_whole(kind, is_limited) -> None:
+    reader = ResponseReader(100, streams=True)
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: " + kind + b"\r\ntransfer-encoding: chunked\r\n\r\n"
+    items = reader.feed(head + chunk(60) + chunk(60) + b"0\r\n\r\n")
+
+    assert (TooLarge() in items) is is_limited
+    assert (End(reusable=True, framed=True) in items) is not is_limited

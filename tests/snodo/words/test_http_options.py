@@ -27,6 +27,14 @@ class Module:
         return ("refresh", state, challenge, request)
 
 
+class Mailbox:
+    def send(self, message):
+        raise NotImplementedError
+
+
+MAILBOX = Mailbox()
+
+
 class TokenOnly:
     token = print
 
@@ -69,6 +77,8 @@ def test_defaults() -> None:
         ({"pool_size": 1, "pool_max_requests": 1}, {"pool_size": 1, "pool_max_requests": 1}),
         ({"max_response_bytes": 1}, {"max_response_bytes": 1}),
         ({"proxy": None}, {"proxy": None}),
+        ({"server_stream": True}, {"server_stream": True}),
+        ({"server_stream": MAILBOX}, {"server_stream": MAILBOX}),
         ({"proxy": "http://p.test:3128"}, {"proxy": "http://p.test:3128"}),
         ({"proxy": "HTTPS://u:p@p.test"}, {"proxy": "HTTPS://u:p@p.test"}),
         ({"ssl": TlsOptions(cafile="ca.pem")}, {"ssl": "ca.pem"}),
@@ -135,6 +145,8 @@ def test_the_transport_s_own_headers_are_refused(name) -> None:
         (TypeError, "token_provider must have token", {"token_provider": (Module,)}),
         (TypeError, "ssl must be an ssl.SSLContext", {"ssl": False}),
         (TypeError, "ssl must be an ssl.SSLContext", {"ssl": True}),
+        (TypeError, "server_stream must be true, false, or the ref", {"server_stream": "yes"}),
+        (TypeError, "server_stream must be true, false, or the ref", {"server_stream": None}),
         (TypeError, "proxy must be a URL, or None", {"proxy": 5}),
         (TypeError, "proxy must be a URL, or None", {"proxy": b"http://p.test"}),
         (ValueError, "proxy must be a URL: write", {"proxy": ""}),
