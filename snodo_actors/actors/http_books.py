@@ -20,6 +20,10 @@ MAX_WAITING = 100_000
 """Calls that may wait for a connection."""
 
 
+TOO_LATE = 0.002
+"""Seconds in which nobody answers: a call that has no more is not begun."""
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """The worker of *slot* was started for the *exchange*, or was not."""
@@ -113,7 +117,10 @@ class BookKeeper(GenServer):
                     self._workers[slot].send(call)
                 case books.Open(slot, call):
                     call.slot = slot
-                    self._start_worker(slot, call)
+                    if call.deadline.left(self.node.now()) < TOO_LATE:
+                        self._too_late(slot, call)
+                    else:
+                        self._start_worker(slot, call)
                 case books.Stop(slot):
                     worker = self._workers.pop(slot, None)
                     if worker is None:
@@ -133,6 +140,12 @@ class BookKeeper(GenServer):
                 self._timer.cancel()
             self._timer_at = at
             self._timer = self.node.after(at - self.node.now(), self.ref.send, DUE)
+
+    def _too_late(self, slot: int, call: Exchange) -> None:
+        """Refuse a call whose turn comes as its time ends; the next may have its place."""
+        call.refuse(call.deadline.error(), "never_sent")
+        deeds = self._pool.cancelled(call)
+        self._carry_out([deed for deed in deeds if deed != books.Stop(slot)])
 
     def _start_worker(self, slot: int, first: Exchange) -> None:
         workers = self._family.workers

@@ -17,10 +17,12 @@ from supervisors import Node
 class Watch:
     """A callback that is called whenever a descriptor is ready, until stopped."""
 
-    __slots__ = ("_stop",)
+    __slots__ = ("_stop", "ends_at_error")
 
-    def __init__(self, stop: Callable[[], object]) -> None:
+    def __init__(self, stop: Callable[[], object], *, ends_at_error: bool = False) -> None:
         self._stop: Callable[[], object] | None = stop
+        self.ends_at_error = ends_at_error
+        """Whether an error of the descriptor is the last thing that is told, as on uvloop."""
 
     def stop(self) -> None:
         """Call no more; harmless when repeated. To be done before the descriptor is closed."""
@@ -35,7 +37,8 @@ def watch_readable(node: Node, fd: int, callback: Callable[[], object]) -> Watch
         loop = asyncio.get_running_loop()
         # In a context of its own: the one that is current belongs to whoever caused this.
         contextvars.Context().run(loop.add_reader, fd, callback)
-        return Watch(lambda: loop.remove_reader(fd))
+        is_uvloop = type(loop).__module__.startswith("uvloop")
+        return Watch(lambda: loop.remove_reader(fd), ends_at_error=is_uvloop)
     import trio  # noqa: PLC0415  # an optional dependency
 
     return _watch_on_trio(node, trio.lowlevel.wait_readable, fd, callback)

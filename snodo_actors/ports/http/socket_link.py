@@ -6,6 +6,7 @@ requests are written, and most responses read, by one call of the system each.
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from functools import partial
@@ -121,9 +122,20 @@ class SocketLink(SocketWriter):
     def _ready(self) -> None:
         if self._watch is None:
             return  # it was stopped in the very turn in which there was something
+        ends_at_error = self._watch.ends_at_error
         self._read()
+        if ends_at_error and self._sock is not None:
+            self._look_for_error(self._sock)
         # What this caused is done in this turn of the loop, not in the next.
         self._node.run_ready_inline()
+
+    def _look_for_error(self, sock: socket.socket) -> None:
+        """Read to the end where an error came behind what was read: nothing tells of it again."""
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self.failure = self.failure or OSError(code, os.strerror(code))
+            while self._watch is not None and self._read():
+                pass
 
     def _read(self) -> bool:
         """Read what there is and hand it over; False if there is nothing now."""

@@ -608,6 +608,7 @@ async def test_many_threads_and_one_client(at, server):
 
 
 def test_a_client_is_one_whatever_it_is_a_client_of(server):
-    client = snodo.connect(("http", server.url), protocol=MODERN).get()
-    assert isinstance(client, snodo.Client)
-    client.close().get()
+    with supervisors.Node():
+        client = snodo.connect(("http", server.url), protocol=MODERN).get()
+        assert isinstance(client, snodo.Client)
+        client.close().get()

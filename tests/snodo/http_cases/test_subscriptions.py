@@ -339,6 +339,9 @@ async def test_nobody_listens(at, server):
 
 @everywhere
 async def test_who_gives_up_before_the_acknowledgement_opens_nothing(at, server):
+    if type(at).__name__ == "Thread":
+        pytest.skip("get(timeout=...) leaves the future as it is; a cancelled task does not")
+
     def listen(exchange):
         exchange.stream()
         exchange.wait("never")
