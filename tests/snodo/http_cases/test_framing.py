@@ -122,7 +122,7 @@ async def test_an_answer_cut_off_anywhere(at, server, framing, how):
         def script(exchange, cut=cut):
             data, _ = whole(framing, exchange.request["id"])
             exchange.send(data[:cut])
-            if cut >= len(data):
+            if cut >= len(data) and framing != "until close":
                 return  # whole, as its id was shorter
             exchange.connection.gone(0.002)  # a reset throws away what was not read yet
             getattr(exchange, how)()
