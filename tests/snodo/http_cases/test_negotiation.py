@@ -170,7 +170,8 @@ async def test_neither_question_is_understood(at, serve, how):
             timed_out(failed, 0.4)
 
 
-@across
+@pytest.mark.parametrize("at", ["asyncio", "trio", "beside"], indirect=True)
+@everywhere
 async def test_who_gives_up_while_it_connects_leaves_nothing(at, server):
     server.on("initialize", lambda e: e.wait("never"))
     opening = server.connect(timeout=20.0)
