@@ -6,6 +6,7 @@ requests are written, and most responses read, by one call of the system each.
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from functools import partial
@@ -122,8 +123,24 @@ class SocketLink(SocketWriter):
         if self._watch is None:
             return  # it was stopped in the very turn in which there was something
         self._read()
+        self._read_reset()
         # What this caused is done in this turn of the loop, not in the next.
         self._node.run_ready_inline()
+
+    def _read_reset(self) -> None:
+        """See that a connection that was reset is read to its end, where a response is due.
+
+        uvloop calls back about a reset once and never again, though there was data to be read
+        first. Where nothing is due, `is_usable` finds it.
+        """
+        sock = self._sock
+        if self._reader is None or sock is None:
+            return
+        failed = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if failed:
+            self.failure = OSError(failed, os.strerror(failed))
+            while self._sock is not None and self._read():
+                pass
 
     def _read(self) -> bool:
         """Read what there is and hand it over; False if there is nothing now."""
@@ -135,7 +152,7 @@ class SocketLink(SocketWriter):
             self._end(error)
             return True
         if data is None:
-            self._end(None)
+            self._end(self.failure)
         elif data:
             self._take(data)
         return True
