@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 
 import mcp
 import pytest
@@ -93,6 +94,8 @@ def test_it_sees_what_a_client_must_not_do():
         assert post(connection, call(1, "echo"), **fields, **{"Mcp-Session-Id": "?"})[0] == 404
         assert len(server.faults) == 2, "an unknown session is no fault, a missing one is"
         connection.close()
+        while server.open_connections():
+            time.sleep(0.001)
     assert server.connections[0].closed is not None
     assert server.errors == []
 

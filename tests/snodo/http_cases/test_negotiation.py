@@ -170,7 +170,8 @@ async def test_neither_question_is_understood(at, serve, how):
             timed_out(failed, 0.4)
 
 
-@across
+@pytest.mark.parametrize("at", ["asyncio", "trio", "beside"], indirect=True)
+@everywhere
 async def test_who_gives_up_while_it_connects_leaves_nothing(at, server):
     if type(at).__name__ == "Thread":
         pytest.skip("get(timeout=...) leaves the future as it is; a cancelled task does not")

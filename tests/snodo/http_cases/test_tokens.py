@@ -334,7 +334,7 @@ async def test_the_beginning_of_a_session(at, serve, what, refusals):
         await at.get(outcome.close())
     assert len(server.received(what)) == 2
     assert len(tokens.refreshed) == 1
-    assert server.sessions == set()
+    await at.until(lambda: not server.sessions, within=1.0)
 
 
 @across
