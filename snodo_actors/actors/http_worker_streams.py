@@ -101,6 +101,8 @@ class StreamingWorker(GenServer):
         if version is None or is_stateless(version) or not isinstance(message["method"], str):
             return
         client = family.client
+        if not client.input_handlers and message["method"] != "ping":
+            return  # as in the Elixir library: a client that answers nothing says nothing
         decision = decide(message, answerable(client.input_handlers, client.capabilities))
         conversation = exchange.request.conversation if isinstance(exchange, CallExchange) else None
         if isinstance(decision, ReplyNow):

@@ -5,7 +5,8 @@
     ├── ProtocolError     refused on our side: no common version, or a method the version lacks
     ├── InputError        the server asked for input that could not be given
     └── TransportError    the connection failed, or what came over it was no valid answer
-        └── RequestTimeout    no answer in time
+        ├── RequestTimeout    no answer in time
+        └── RefusedHeader     a header among the options cannot be sent; a ValueError too
 
 Which situation makes which error, with its text and cause, is in `failures` and `lost`.
 """
@@ -135,3 +136,7 @@ class TransportError(Error):
 
 class RequestTimeout(TransportError):
     """No answer came in time."""
+
+
+class RefusedHeader(TransportError, ValueError):
+    """A header among the options cannot be sent, or is not for callers to set. Raised at once."""

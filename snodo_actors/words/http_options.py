@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from snodo_actors.words.checks import pairs, positive, seconds
+from snodo_actors.words.lost import refused_header
 from snodo_actors.words.tls_options import read_tls_options
 from snodo_actors.words.types import INHERIT, Inherit
 
@@ -104,14 +105,18 @@ def _headers(value: Any, *, has_provider: bool) -> tuple[tuple[str, str], ...]:
         if not isinstance(name, str) or not isinstance(item, str):
             raise TypeError(f'headers must be strings, see {name!r}: write headers=[("a", "b")]')
         if _NAME.fullmatch(name) is None:
-            raise ValueError(f"{name!r} cannot be the name of a header")
+            raise refused_header(name, f"{name!r} cannot be the name of a header")
         if _UNSAFE.search(item) is not None:
-            raise ValueError(f"the header {name!r} has a line break, NUL or surrogate in its value")
+            raise refused_header(
+                name, f"the header {name!r} has a line break, NUL or surrogate in its value"
+            )
         if name.lower() in OWNED or name.lower().startswith(_OWNED_PREFIX):
-            raise ValueError(f"the transport sets the header {name!r} itself: leave it out")
+            raise refused_header(
+                name, f"the transport sets the header {name!r} itself: leave it out"
+            )
         if has_provider and name.lower() == "authorization":
-            raise ValueError(
-                "token_provider sets the header 'authorization': leave out one of the two"
+            raise refused_header(
+                name, "token_provider sets the header 'authorization': leave out one of the two"
             )
     return headers
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snodo_actors.words.errors import Delivery, Error, TransportError
+from snodo_actors.words.errors import Delivery, Error, RefusedHeader, TransportError
 
 _BODY_SHOWN = 512
 
@@ -96,6 +96,11 @@ def bad_proxy(proxy: str, why: str) -> TransportError:
 def bad_header(name: Any) -> TransportError:
     """A header cannot be sent, or is one the transport sets itself; its value is not shown."""
     return _lost(f"the header {name!r} is refused", name, "never_sent")
+
+
+def refused_header(name: str, why: str) -> RefusedHeader:
+    """A header among the options is refused; its value is not shown."""
+    return RefusedHeader(-32000, why, cause=name, delivery="never_sent")
 
 
 def bad_extension(extension: Any, reason: BaseException | None = None) -> TransportError:

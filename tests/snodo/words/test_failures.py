@@ -12,6 +12,7 @@ from snodo_actors.words import failures, lost
 from snodo_actors.words.errors import (
     InputError,
     ProtocolError,
+    RefusedHeader,
     RequestTimeout,
     ServerError,
     TransportError,
@@ -186,6 +187,13 @@ TABLE = [
         "never_sent",
     ),
     (lost.bad_header("X-A"), (TransportError, -32000, T), None, "X-A", "never_sent"),
+    (
+        lost.refused_header("X-A", "the header 'X-A' is refused"),
+        (RefusedHeader, -32000, T),
+        None,
+        "X-A",
+        "never_sent",
+    ),
     (lost.bad_extension(dict), (TransportError, -32000, T), None, dict, "never_sent"),
     (
         lost.could_not_connect("timeout"),
