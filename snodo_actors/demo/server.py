@@ -1,11 +1,17 @@
-"""A small MCP server made with the official SDK, run by the demo as a child process."""
+"""A small MCP server made with the official SDK, run by the demo as a child process.
+
+With `--http` it serves over HTTP on a free port of loopback, which it prints, until its stdin ends.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import sys
 
 import anyio
+import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 
 server = MCPServer("demo", version="1.0")
@@ -38,9 +44,31 @@ async def change_tools(context: Context) -> str:
 
 
 def main() -> None:
-    """Serve over stdin and stdout."""
+    """Serve over stdin and stdout, or over HTTP."""
+    if "--http" in sys.argv[1:]:
+        anyio.run(_serve_http)
+        return
     print(f"demo server: ready, process {os.getpid()}", file=sys.stderr, flush=True)
     server.run(transport="stdio")
+
+
+async def _serve_http() -> None:
+    import uvicorn  # noqa: PLC0415  # only this way of serving needs it
+
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    listener = socket.create_server(("127.0.0.1", 0))
+    app = server.streamable_http_app()
+    http = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    print(listener.getsockname()[1], flush=True)
+
+    async def stop_at_the_end_of_stdin() -> None:
+        await anyio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
+        http.should_exit = True
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(stop_at_the_end_of_stdin)
+        await http.serve(sockets=[listener])
+        group.cancel_scope.cancel()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import signal
 import sys
 from typing import Any
 
+import anyio
+
 import snodo_actors as snodo
 from snodo_actors.demo.screen import Screen
 from supervisors import (
@@ -90,7 +92,31 @@ async def _supervised(screen: Screen, reports: list[Any]) -> None:
     screen.say(f"add(40, 2) = {total}", style="green")
     _expect(total == 42, "40 and 2 are 42")
     screen.say(str(await tree(supervisor)))
+    await _stream(screen)
     screen.say("\nThe supervisor stops its tree, and nothing is left.")
+
+
+async def _stream(screen: Screen) -> None:
+    screen.step("a stream of events over HTTP")
+    command = [sys.executable, "-m", "snodo_actors.demo.server", "--http"]
+    server = await anyio.open_process(command, stderr=None)
+    try:
+        assert server.stdout is not None
+        port = int(await server.stdout.receive())
+        async with await snodo.connect(("http", f"http://127.0.0.1:{port}/mcp")) as client:
+            screen.say(f"connected to {client.who}, which speaks {client.protocol}")
+            stream = await client.listen({"toolsListChanged": True})
+            screen.say(f"listening; the server agreed to {stream.accepted}")
+            await client.call_tool("change_tools")
+            event = await stream.next(timeout=10.0)
+            screen.say(f"event: {event[1]}", style="green")
+            _expect(event[0] == "notification", "an event comes on the stream")
+            await stream.close()
+    finally:
+        assert server.stdin is not None
+        await server.stdin.aclose()
+        await server.wait()
+        await server.aclose()
 
 
 def _value(result: dict[str, Any]) -> int:
