@@ -1,6 +1,7 @@
 """A small MCP server made with the official SDK, run by the demo as a child process.
 
-With `--http` it serves over HTTP on a free port of loopback, which it prints, until its stdin ends.
+With `--http [port]` it serves over HTTP on that port of loopback, or a free one, which it prints,
+until its stdin ends.
 """
 
 from __future__ import annotations
@@ -46,19 +47,19 @@ async def change_tools(context: Context) -> str:
 def main() -> None:
     """Serve over stdin and stdout, or over HTTP."""
     if "--http" in sys.argv[1:]:
-        anyio.run(_serve_http)
+        anyio.run(_serve_http, int(sys.argv[2]) if len(sys.argv) > 2 else 0)
         return
     print(f"demo server: ready, process {os.getpid()}", file=sys.stderr, flush=True)
     server.run(transport="stdio")
 
 
-async def _serve_http() -> None:
+async def _serve_http(port: int) -> None:
     import uvicorn  # noqa: PLC0415  # only this way of serving needs it
 
     logging.getLogger("mcp").setLevel(logging.WARNING)
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", port))
     app = server.streamable_http_app()
-    http = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    http = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
     print(listener.getsockname()[1], flush=True)
 
     async def stop_at_the_end_of_stdin() -> None:
