@@ -18,7 +18,7 @@ from snodo_actors.words.types import Challenge, JSONObject
 from supervisors import DynamicSupervisorRef, Future, Ref
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Family:
     """What the actors of one connection share; each writes its own ref here when it starts."""
 
@@ -35,6 +35,9 @@ class Family:
     port: Ref | None = None
     workers: DynamicSupervisorRef | None = None
     streams: DynamicSupervisorRef | None = None
+
+    def __repr__(self) -> str:
+        return f"<the actors of {self.who}>"  # headers and options may hold secrets
 
     @property
     def connect_timeout(self) -> float | None:

@@ -19,7 +19,7 @@ from supervisors import Ref
 _HTTP_OPTIONS: Final = frozenset(field.name for field in dataclasses.fields(HttpOptions))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HttpOpening:
     """What an HTTP connection is opened with, checked."""
 
@@ -31,6 +31,9 @@ class HttpOpening:
     http: HttpOptions
     owner: Ref | None = None
     starts: Starts = field(default_factory=Starts)
+
+    def __repr__(self) -> str:
+        return f"<the opening of {self.who}>"  # headers and options may hold secrets
 
     @property
     def sharing(self) -> Sharing:

@@ -23,5 +23,5 @@ def sharing_of_endpoint(url: str, http: HttpOptions) -> Sharing:
 
 def credential(http: HttpOptions, token: str | None, session: Session | None) -> Hashable:
     """Make the key of who asks with *token* in *session*; no secret can be read from it."""
-    secret = hashlib.sha256(repr((http.header_pairs, token)).encode()).digest()
+    secret = hashlib.sha256(repr((http.header_pairs, token is None, str(token))).encode()).digest()
     return secret, http.ssl, session.id if session is not None else None

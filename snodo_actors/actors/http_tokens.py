@@ -43,6 +43,15 @@ class Refreshed:
     token: str | Error | None
 
 
+class _Secret(str):
+    """A token, which no report shows."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<a token>"
+
+
 class Tokens:
     """The tokens of one connection; what comes is sent to its *port*."""
 
@@ -97,7 +106,7 @@ class Tokens:
                 delivery="never_sent",
             )
         if not isinstance(token, Error) and not (token is None and may_be_none):
-            token = token if is_token(token) else invalid_token()
+            token = _Secret(token) if is_token(token) else invalid_token()
         self._port.send(made(token))
 
     async def _call(self, call: Callable[[], Any]) -> Any:

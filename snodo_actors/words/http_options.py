@@ -50,7 +50,7 @@ class HttpOptions:
     request)`, and its state; or one object with these methods, without the state.
     """
 
-    headers: Mapping[str, str] | Iterable[tuple[str, str]] = ()
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = field(default=(), repr=False)
     token_provider: Any = None
     ssl: Any = None
     proxy: str | Inherit | None = field(default=INHERIT, repr=False)  # it may have a password

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from re import compile
 from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, TypeGuard
 
 from snodo_actors.words.errors import Error
+
+_PASSWORD = compile("//[^/]*@")
 
 JSONObject: TypeAlias = dict[str, Any]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -79,10 +82,12 @@ class Stdio:
 class Http:
     """A server at a Streamable HTTP endpoint."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __str__(self) -> str:
-        return f"http {self.url}"
+        """Name it without what may be a secret: a password or a query."""
+        plain = _PASSWORD.sub("//", self.url.partition("?")[0].partition("#")[0])
+        return f"http {plain}"
 
 
 @dataclass(frozen=True, slots=True)

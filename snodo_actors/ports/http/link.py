@@ -23,6 +23,9 @@ class Outgoing(NamedTuple):
     streams: bool = False
     """Whether an event stream has no limit as a whole: its reader limits each event."""
 
+    def __repr__(self) -> str:
+        return f"<{self.method} of {len(self.body)} bytes>"  # the fields may hold secrets
+
 
 class LinkEvents(Protocol):
     """Whom a link tells; no method may raise."""
