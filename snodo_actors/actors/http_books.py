@@ -128,7 +128,7 @@ class BookKeeper(GenServer):
                     else:
                         send_exit(worker, SHUTDOWN)
                 case books.Refuse(call, why):
-                    call.refuse(_refusal(call, why))
+                    call.refuse(_refusal(call, why), None if call.sent else "never_sent")
         if not deeds:
             self._set_timer()  # something waits now, or is idle
 

@@ -60,8 +60,16 @@ def http_children(
         shutdown=PORT_SHUTDOWN,
         significant=restart != "permanent",
     )
+    workers = _Workers.child_spec(
+        family,
+        id="workers",
+        type="supervisor",
+        # Where the port is not started again, what it stood on ends the connection with it.
+        restart="temporary" if restart == "temporary" else "permanent",
+        significant=restart == "temporary",
+    )
     return [
-        _Workers.child_spec(family, id="workers", type="supervisor"),
+        workers,
         port,
         _Streams.child_spec(family, id="streams", type="supervisor"),
     ]

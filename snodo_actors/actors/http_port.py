@@ -58,6 +58,7 @@ from supervisors import (
     monitor,
     receive,
     unregister,
+    when_down,
 )
 from supervisors import Error as ErrorReason
 from supervisors import exit as send_exit
@@ -87,6 +88,9 @@ class HttpPort(BookKeeper):
         self._open_books(family)
         self._waiting: deque[Request] = deque()
         self._ready: list[Ready] = []
+        self._calls: set[CallExchange] = set()
+        """What was sent or will be, wherever it is: with a worker, or waiting for a token."""
+        when_down(self.ref).add_done_callback(self._leave_nobody)
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
         self._server_stream: Ref | None = None
@@ -165,18 +169,35 @@ class HttpPort(BookKeeper):
         if self.ref.name is not None and not reason.is_calm:
             unregister(self.ref.name)  # whoever comes by name waits for the next one
         error = self._cause or ended_because(reason)
-        waiting, self._waiting = self._waiting, deque()
-        for request in waiting:
-            request.server_ended(reason)
         self._streams.close(error)
         self._refuse_all(error)
+        self._refuse_calls(error, reason)
         session = self._session() or self._unsettled
         if session is not None and session.id is not None and self.node.running:
             await self._end_session(session, reason, error)
+        self._refuse_ready(error)
+        self._close_books()
+
+    def _refuse_calls(self, error: Error, reason: ExitReason) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for request in waiting:
+            request.server_ended(reason)
+        for exchange in tuple(self._calls):
+            exchange.refuse(error, None if exchange.sent else "never_sent")
+
+    def _refuse_ready(self, error: Error) -> None:
         ready, self._ready = self._ready, []
         for one in ready:
             one.try_fail(error.again().named(self.opening.who))
-        self._close_books()
+
+    def _leave_nobody(self, down: Future[ExitReason]) -> None:
+        """Tell who still waits, as nobody else does where a port is killed; workers end by it."""
+        reason = down.get()
+        error = self._cause or ended_because(reason)
+        self._refuse_calls(error, reason)
+        self._refuse_ready(error)
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def _end_session(self, session: Session, reason: ExitReason, error: Error) -> None:
         """Tell the server that the session is over; the books are kept until it has heard."""
@@ -344,6 +365,9 @@ class HttpPort(BookKeeper):
         exchange = CallExchange(request, fields, Deadline(request.timeouts, self.node.now()))
         exchange.session = self._session()
         request.place = exchange
+        calls = self._calls
+        calls.add(exchange)
+        request.add_done_callback(lambda _request: calls.discard(exchange))
         self._submit(exchange)
 
     def _submit(self, exchange: Exchange) -> None:

@@ -35,7 +35,8 @@ from snodo_actors.wire.jsonrpc import HEADER_MISMATCH
 from snodo_actors.words.errors import Delivery, Error
 from snodo_actors.words.lost import answer_not_delivered, could_not_connect, exchange_failed
 from snodo_actors.words.types import JSONObject, is_object
-from supervisors import ExitReason, Future, Ok, Ref, Stop, when_down
+from supervisors import SHUTDOWN, ExitReason, Future, Ok, Ref, Stop, when_down
+from supervisors import exit as send_exit
 
 OUTSIDE = 0
 """The slot of a worker that is not in the pool, and ends with its only exchange."""
@@ -83,6 +84,10 @@ class HttpWorker(StreamingWorker):
         """Begin with the exchange it was started for."""
         self._family = family
         self._slot = slot
+        port = self._port = family.port
+        assert port is not None
+        self._port_down = when_down(port)
+        self._port_down.add_done_callback(self._port_ended)
         when_down(self.ref).add_done_callback(self._let_go)
         return Ok(then=first)
 
@@ -123,15 +128,20 @@ class HttpWorker(StreamingWorker):
             "busy_with": None if exchange is None else exchange.method,
         }
 
+    def _port_ended(self, _down: Future[ExitReason]) -> None:
+        """End with the port, as one that is started anew knows nothing of this worker."""
+        send_exit(self.ref, SHUTDOWN)
+
     def _let_go(self, down: Future[ExitReason]) -> None:
         """Close the connection, whatever the worker ended with."""
+        self._port_down.remove_done_callback(self._port_ended)
         if self._link is not None:
             self._link.close()
         if self._timer is not None:
             self._timer.cancel()
         exchange = self._exchange
         if exchange is not None and not exchange.done and not down.get().is_calm:
-            exchange.refuse(exchange_failed(down.get()))
+            exchange.refuse(exchange_failed(down.get()), None if exchange.sent else "never_sent")
 
     # ---- sending
 

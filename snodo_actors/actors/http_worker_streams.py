@@ -31,7 +31,7 @@ from snodo_actors.wire.headers import Fields
 from snodo_actors.words.errors import Error
 from snodo_actors.words.types import JSONObject, is_object
 from snodo_actors.words.versions import is_stateless
-from supervisors import GenServer, Stop, TimerHandle
+from supervisors import GenServer, Ref, Stop, TimerHandle
 
 RETRY = 1.0
 """Seconds before an interrupted stream is taken up again, where the server names no time."""
@@ -66,6 +66,8 @@ class StreamingWorker(GenServer):
 
     _family: Family
     _slot: int
+    _port: Ref | None = None
+    """Whose pool it is in; the family's may be a later one."""
     _link: Link | None = None
     _exchange: Exchange | None = None
     _answer: says.Answer | None = None
@@ -172,6 +174,5 @@ class StreamingWorker(GenServer):
         self.ref.send(DUE)
 
     def _report(self, message: Any) -> None:
-        port = self._family.port
-        if port is not None:
-            port.send(message)
+        if self._port is not None:
+            self._port.send(message)
