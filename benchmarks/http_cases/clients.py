@@ -51,17 +51,21 @@ class Raw:
         self._closes: list[Callable[[], object]] = []
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> int:
+        """Call a tool."""
         params = {"name": tool, "arguments": arguments}
         result = await self._client.ask("tools/call", params, tool)
         return len(result["content"][0]["text"])
 
     async def tools(self) -> int:
+        """List the tools."""
         return len((await self._client.ask("tools/list", {}))["tools"])
 
     async def listen(self, uri: str, tell: Tell) -> None:
+        """Open a stream."""
         self._closes.append(await self._client.listen(uri, tell))
 
     async def close(self) -> None:
+        """Close it."""
         for close in self._closes:
             close()
         result = self._client.close()
@@ -70,7 +74,10 @@ class Raw:
 
 
 class RawSystem:
+    """Many of them."""
+
     async def open(self, url: str, *, pool: int, streams: int) -> Connection:
+        """Connect."""
         from http_cases.raw import RawClient  # noqa: PLC0415  # a process imports what it measures
 
         client = RawClient(url, pool)
@@ -109,7 +116,10 @@ class AiohttpClient:
 
 
 class AiohttpSystem:
+    """Many of them."""
+
     async def open(self, url: str, *, pool: int, streams: int) -> Connection:
+        """Connect."""
         client = AiohttpClient(url, pool)
         await client.ask("server/discover", {})
         return Raw(client)
@@ -152,12 +162,15 @@ class Official:
             opened.set_exception(error)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> int:
+        """Call a tool."""
         return len((await self._client.call_tool(tool, arguments)).content[0].text)
 
     async def tools(self) -> int:
+        """List the tools."""
         return len((await self._client.list_tools(cache_mode="bypass")).tools)
 
     async def listen(self, uri: str, tell: Tell) -> None:
+        """Open a stream."""
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def read() -> None:
@@ -170,6 +183,7 @@ class Official:
         await opened
 
     async def close(self) -> None:
+        """Close it."""
         for stream in self._streams:
             stream.cancel()
         await asyncio.gather(*self._streams, return_exceptions=True)
@@ -178,7 +192,10 @@ class Official:
 
 
 class OfficialSystem:
+    """Many of them."""
+
     async def open(self, url: str, *, pool: int, streams: int) -> Connection:
+        """Connect."""
         client = Official()
         await client.open(url, pool + streams)
         return client
@@ -195,18 +212,22 @@ class Ours:
         self._reader = reader
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> int:
+        """Call a tool."""
         return len((await self.client.call_tool(tool, arguments))["content"][0]["text"])
 
     async def tools(self) -> int:
+        """List the tools."""
         return len(await self.client.list_tools())
 
     async def listen(self, uri: str, tell: Tell) -> None:
+        """Open a stream."""
         wanted = {"resourceSubscriptions": [uri]}
         stream = await self.client.listen(wanted, owner=self._reader, max_buffer=100_000)
         self._reader.send((stream.ref, tell))
         stream.demand(MANY)
 
     async def close(self) -> None:
+        """Close it."""
         await self.client.close()
 
 
@@ -240,6 +261,7 @@ class OurSystem:
         self._reader = Reader.start()
 
     async def open(self, url: str, *, pool: int, streams: int) -> Connection:
+        """Connect."""
         import snodo_actors as snodo  # noqa: PLC0415  # as above
 
         if self._reader is None:
@@ -248,6 +270,7 @@ class OurSystem:
         return Ours(client, self._reader)
 
     async def close(self) -> None:
+        """Close it."""
         if self._reader is not None:
             self._reader.stop(block=False)
         await self._scope.aclose()

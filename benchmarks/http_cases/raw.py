@@ -61,6 +61,7 @@ class Wire(asyncio.Protocol):
         self._answer: asyncio.Future[tuple[bool, bytes]] | None = None
 
     def connection_made(self, transport: Any) -> None:
+        """Take the transport."""
         self.transport = transport
 
     def ask(self, data: bytes) -> asyncio.Future[tuple[bool, bytes]]:
@@ -72,19 +73,23 @@ class Wire(asyncio.Protocol):
         return self._answer
 
     def data_received(self, data: bytes) -> None:
+        """Take what came."""
         self._parser.feed_data(data)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """Look what kind of body follows."""
         if len(name) == 12 and name.lower() == b"content-type":
             self._is_stream = value.startswith(b"text/event-stream")
 
     def on_body(self, piece: bytes) -> None:
+        """Take a piece of it."""
         if self.on_piece is None:
             self._pieces.append(piece)
         else:
             self.on_piece(piece)
 
     def on_message_complete(self) -> None:
+        """Hand it over."""
         assert self._answer is not None
         self._answer.set_result((self._is_stream, b"".join(self._pieces)))
 

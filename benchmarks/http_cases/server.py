@@ -135,15 +135,18 @@ class Peer(asyncio.Protocol):
         self._transport: Any = None
 
     def connection_made(self, transport: Any) -> None:
+        """Take the transport."""
         self._transport = transport
         self.write = transport.write
         self.unsent = transport.get_write_buffer_size
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Take note of the end."""
         del exc
         self._shop.streams.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
+        """Take what came."""
         data = self._rest + data
         while (head := data.find(b"\r\n\r\n")) >= 0:
             length = LENGTH.search(data, 0, head)

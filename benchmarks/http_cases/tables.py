@@ -53,12 +53,18 @@ def _of_calls(loop: str) -> list[Target]:
     many, one = "concurrent", "sequential"
     return [
         Target(f"64 callers{text}: rate, of the SDK's", many, sdk, 10.0, ours=ours),
-        Target(f"    processor time, of raw's", f"{many}_cpu", raw, 2.5, True, ours),
-        Target(f"    processor time, of aiohttp's", f"{many}_cpu", f"aiohttp{on}", 1.0, True, ours),
-        Target(f"    callers in another loop, of the SDK's", many, sdk, 6.0, ours=f"ours, other loop{on}"),
-        Target(f"    callers in threads, of the SDK's", many, sdk, 6.0, ours=f"ours, threads{on}"),
+        Target("    processor time, of raw's", f"{many}_cpu", raw, 2.5, True, ours),
+        Target("    processor time, of aiohttp's", f"{many}_cpu", f"aiohttp{on}", 1.0, True, ours),
+        Target(
+            "    callers in another loop, of the SDK's",
+            many,
+            sdk,
+            6.0,
+            ours=f"ours, other loop{on}",
+        ),
+        Target("    callers in threads, of the SDK's", many, sdk, 6.0, ours=f"ours, threads{on}"),
         Target(f"one caller{text}: rate, of the SDK's", one, sdk, 5.0, ours=ours),
-        Target(f"    processor time, of raw's", f"{one}_cpu", raw, 2.5, True, ours),
+        Target("    processor time, of raw's", f"{one}_cpu", raw, 2.5, True, ours),
     ]
 
 

@@ -122,9 +122,8 @@ async def measure(work: str, name: str, size: Size) -> Figures:
                 return await crowds.clients(system, url, size.clients)
             if work == "streams":
                 return await crowds.streams(system, url, size.streams, size.seconds)
-            if work == "tools":
-                url += f"/{TOOLS}"
-            connection = await system.open(url, pool=CONNECTIONS, streams=0)
+            path = f"/{TOOLS}" if work == "tools" else ""
+            connection = await system.open(url + path, pool=CONNECTIONS, streams=0)
             try:
                 return await _with_one(work, name, connection, size)
             finally:
