@@ -225,7 +225,7 @@ class Answer:
     # ---- events
 
     def _read_events(self, events: Iterable[Parsed], chunk: bytes, deeds: list[Deed]) -> None:
-        if len(self._shown) < _SHOWN:
+        if len(self._shown) < _SHOWN and not self._by_event:
             self._shown += chunk[: _SHOWN - len(self._shown)]
         for event in events:
             if self._answered:
