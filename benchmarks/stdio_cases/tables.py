@@ -34,10 +34,10 @@ OURS = [system for system in SYSTEMS if system.startswith("ours")]
 def print_tables(rounds: Rounds) -> None:
     """Print both."""
     measured = [
-        [text, unit, *(_number(rounds.median(system, name)) for system in SYSTEMS)]
+        [text, unit, *(number(rounds.median(system, name)) for system in SYSTEMS)]
         for text, name, unit in ROWS
     ]
-    _table("Measured (medians)", ["", "", *SYSTEMS], measured)
+    table("Measured (medians)", ["", "", *SYSTEMS], measured)
     judged: list[list[str]] = []
     missed = 0
     for text, name, other, limit, at_most in TARGETS:
@@ -53,22 +53,24 @@ def print_tables(rounds: Rounds) -> None:
     for system in OURS:
         left = rounds.median(system, "servers_left")
         missed += bool(left)
-        row += [_number(left), "" if left is None else "MISSED" if left else "met"]
+        row += [number(left), "" if left is None else "MISSED" if left else "met"]
     judged.append(row)
     head = ["", "wanted", *(cell for system in OURS for cell in (system, ""))]
-    _table("Targets (medians of the ratios of each round)", head, judged)
+    table("Targets (medians of the ratios of each round)", head, judged)
     print(f"{missed} targets are missed" if missed else "all targets that were measured are met")
     for failure in rounds.failures:
         print(f"did not run: {failure}")
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Write a figure; nothing if there is none."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}"
 
 
-def _table(title: str, head: Sequence[str], rows: list[list[str]]) -> None:
+def table(title: str, head: Sequence[str], rows: list[list[str]]) -> None:
+    """Print rows under a head, the first column to the left."""
     widths = [max(len(row[i]) for row in [list(head), *rows]) for i in range(len(head))]
     print(f"\n{title}")
     for first, *rest in [list(head), *rows]:

@@ -233,7 +233,8 @@ class HttpPort(BookKeeper):
         if session is not None:
             self._renewal = renewal.Renewal(session, MAX_WAITING)
         meta = version_meta(version, client.capabilities, client.client_info)
-        profile = HttpProfile(version, session, meta, client.capabilities)
+        under_way = self._pool.under_way
+        profile = HttpProfile(version, session, meta, client.capabilities, under_way)
         if session is not None and self._family.http.server_stream is not False:
             self._settled_but_for_stream = profile
             self._open_server_stream(session)

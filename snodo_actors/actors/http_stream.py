@@ -13,15 +13,20 @@ import anyio
 
 from snodo_actors.actors import caching
 from snodo_actors.actors.caching import sharing_of_port
+from snodo_actors.actors.http_exchange import Exchange
 from snodo_actors.actors.http_messages import Came, Family, StreamRefused
+from snodo_actors.actors.http_profile import core_fields
 from snodo_actors.actors.streams import Answered, Batch, Cancelled, Disconnected, Lost, Notified
 from snodo_actors.machines import answer as says
 from snodo_actors.ports.http.link import Link, Outgoing
 from snodo_actors.ports.http.open import open_link
+from snodo_actors.wire.catalog import LISTEN
+from snodo_actors.wire.headers import authorization_fields
 from snodo_actors.wire.http1 import Item
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import could_not_connect
 from snodo_actors.words.types import JSONObject, is_object
+from snodo_actors.words.versions import STATELESS
 from supervisors import ExitReason, Future, GenServer, Ok, Ref, Stop, when_down
 
 
@@ -31,28 +36,27 @@ class HttpStream(GenServer):
     def init(
         self,
         family: Family,
-        id: int,
-        request: Outgoing,
+        exchange: Exchange,
         subscriber: Ref,
-        refreshed: bool,
     ) -> Ok:
-        """Begin."""
+        """Begin with the *exchange* that stands for the stream in the books of the port."""
+        assert exchange.id is not None
         self._family = family
-        self._id = id
+        self._id = exchange.id
         self._subscriber = subscriber
         self._link: Link | None = None
         http = family.http
         self._answer = says.Answer(
-            id,
+            exchange.id,
             max_bytes=http.max_response_bytes,
             guarded=http.token_provider is not None,
-            refreshed=refreshed,
+            refreshed=exchange.refreshed,
             by_event=True,
         )
         when_down(self.ref).add_done_callback(self._let_go)
-        return Ok(then=request)
+        return Ok(then=exchange)
 
-    async def handle_continue(self, term: Outgoing) -> Any:
+    async def handle_continue(self, term: Exchange) -> Any:
         """Open the connection and send the request; the subscription minds the time."""
         family = self._family
         limit = family.connect_timeout
@@ -63,7 +67,13 @@ class HttpStream(GenServer):
             return self._fail(could_not_connect("timeout"))
         except Error as error:
             return self._fail(error)
-        link.send(term, max_bytes=family.http.max_response_bytes)
+        fields = core_fields(STATELESS, LISTEN, STATELESS, None)
+        assert not isinstance(fields, Error)
+        fields = authorization_fields(term.token) + fields + family.headers
+        request = Outgoing("POST", fields, term.body, keep_alive=False, streams=True)
+        if family.http.token_provider is None:
+            term.body = b""  # nobody asks for it again, and the stream may last for days
+        link.send(request, max_bytes=family.http.max_response_bytes)
         return None
 
     def handle_info(self, message: Any) -> Any:

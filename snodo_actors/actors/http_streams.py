@@ -7,18 +7,16 @@ from typing import Any
 
 from snodo_actors.actors.http_exchange import Exchange
 from snodo_actors.actors.http_messages import Family, StreamRefused, StreamStarted
-from snodo_actors.actors.http_profile import core_fields
 from snodo_actors.actors.http_stream import HttpStream
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.machines.deadline import Deadline, Timeouts
-from snodo_actors.ports.http.link import Outgoing
-from snodo_actors.wire.catalog import LISTEN
-from snodo_actors.wire.headers import authorization_fields
 from snodo_actors.words.errors import Delivery, Error
 from snodo_actors.words.lost import connection_closed, stream_crashed
-from snodo_actors.words.versions import STATELESS
 from supervisors import SHUTDOWN, Down, Monitor, Node, Ref, monitor
 from supervisors import exit as send_exit
+
+_ENDLESS = Deadline(Timeouts(None), 0.0)
+"""The time of every stream, which the subscription minds."""
 
 
 class StreamExchange(Exchange):
@@ -26,8 +24,8 @@ class StreamExchange(Exchange):
 
     __slots__ = ("_subscriber",)
 
-    def __init__(self, opened: OpenStream, now: float) -> None:
-        super().__init__(opened.id, (), opened.line, Deadline(Timeouts(None), now))
+    def __init__(self, opened: OpenStream) -> None:
+        super().__init__(opened.id, (), opened.line, _ENDLESS)
         self._subscriber = opened.subscriber
 
     @property
@@ -59,7 +57,7 @@ class Streams:
 
     def open(self, opened: OpenStream) -> StreamExchange:
         """Take note of a stream; `start` is to be called once it has a token, if it needs one."""
-        exchange = StreamExchange(opened, self._node.now())
+        exchange = StreamExchange(opened)
         self._streams[opened.id] = _Stream(exchange)
         return exchange
 
@@ -74,17 +72,7 @@ class Streams:
             exchange.refuse(connection_closed("closed"), "never_sent")
             return
         id = exchange.id
-        fields = core_fields(STATELESS, LISTEN, STATELESS, None)
-        assert not isinstance(fields, Error)
-        fields = authorization_fields(exchange.token) + fields + family.headers
-        spec = HttpStream.child_spec(
-            family,
-            id,
-            Outgoing("POST", fields, exchange.body, keep_alive=False, streams=True),
-            exchange.subscriber,
-            exchange.refreshed,
-            restart="temporary",
-        )
+        spec = HttpStream.child_spec(family, exchange, exchange.subscriber, restart="temporary")
         send = self._port.send
         streams.start_child(spec).add_done_callback(
             lambda outcome: send(StreamStarted(id, outcome))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from snodo_actors.machines.answer_deeds import (
+    OVERS,
     Accepted,
     Deed,
     Failed,
@@ -168,7 +169,7 @@ class Answer:
         self.over = True
         body = b"".join(self._pieces)
         self._pieces.clear()
-        deeds += (Over(end.reusable), self._verdict or self._read_body(head, body))
+        deeds += (OVERS[end.reusable], self._verdict or self._read_body(head, body))
 
     def _end_stream(self, events: EventStream, head: Head, end: End, deeds: list[Deed]) -> None:
         if not self._answered and end.framed:
@@ -177,7 +178,7 @@ class Answer:
             return  # the last event was no good
         if self._answered:
             self.over = True
-            deeds.append(Over(end.reusable))
+            deeds.append(OVERS[end.reusable])
         else:
             self._interrupt(events, not_json_rpc(head.status, self._shown), deeds)
 
@@ -217,14 +218,14 @@ class Answer:
     def _stop(self, outcome: Deed, deeds: list[Deed]) -> None:
         """End without another use of the connection, with this *outcome* if there was none."""
         self.over = True
-        deeds.append(Over(reusable=False))
+        deeds.append(OVERS[False])
         if not self._answered:
             deeds.append(outcome)
 
     # ---- events
 
     def _read_events(self, events: Iterable[Parsed], chunk: bytes, deeds: list[Deed]) -> None:
-        if len(self._shown) < _SHOWN:
+        if len(self._shown) < _SHOWN and not self._by_event:
             self._shown += chunk[: _SHOWN - len(self._shown)]
         for event in events:
             if self._answered:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from snodo_actors.wire.http1 import Head
 from snodo_actors.words.errors import Error
@@ -78,6 +78,9 @@ class Over:
 
     reusable: bool
 
+
+# Both of them, as one comes with every answer.
+OVERS: Final = (Over(reusable=False), Over(reusable=True))
 
 Deed: TypeAlias = (
     Streaming

@@ -36,6 +36,8 @@ def settled(
         return SessionGone()
     if not wants_response and 200 <= head.status < 300:
         return Accepted()
+    if head.first(b"content-encoding") is None:
+        return None
     coding = _coding(head)
     return Failed(content_coded(coding)) if coding else None
 

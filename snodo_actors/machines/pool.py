@@ -8,7 +8,7 @@ nothing waits while there is room; waiting calls are served in the order they ca
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sized
 from dataclasses import dataclass
 from math import inf
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -205,6 +205,11 @@ class Pool(Generic[C]):
     def busy(self) -> list[C]:
         """Tell which calls have a connection."""
         return list(self._busy.values())
+
+    @property
+    def under_way(self) -> Sized:
+        """The calls that have a connection."""
+        return self._busy
 
     def statistics(self) -> Statistics:
         """Count slots and waiting calls."""

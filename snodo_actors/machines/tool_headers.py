@@ -65,6 +65,8 @@ class ToolHeaders:
             annotations = () if isinstance(read, Invalid) else read
         else:
             name = params.get("name")
-            annotations = self._tools[name] if self.knows(name) else ()
+            if not self.knows(name):
+                return ()  # as nearly always
+            annotations = self._tools[name]
         pairs = param_headers(annotations, params.get("arguments"))
         return tuple((name.encode(), encode_value(value).encode()) for name, value in pairs)

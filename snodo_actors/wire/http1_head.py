@@ -55,11 +55,9 @@ def read_head(data: bytes, at: int, limit: int) -> tuple[Head, int] | None:
     end = match.end()
     if end - at > limit:
         return None
-    fields: list[tuple[bytes, bytes]] = []
-    for line in lines.splitlines():
-        name, _, value = line.partition(b":")
-        fields.append((name.lower(), value.strip()))
-    return Head(int(status), int(minor), tuple(fields)), end
+    parts = [line.partition(b":") for line in lines.splitlines()]
+    fields = tuple([(name.lower(), value.strip()) for name, _, value in parts])
+    return Head(int(status), int(minor), fields), end
 
 
 def fault_of(data: bytes) -> Malformed:

@@ -58,7 +58,10 @@ class Serving(Endings):
 
     def _otp_first(self) -> Work | None:
         try:
-            value = self.init(*self._otp_args, **self._otp_kwargs)
+            args, kwargs = self._otp_args, self._otp_kwargs
+            # What it begins with may be large, and it lives for long.
+            self._otp_args, self._otp_kwargs = Serving._otp_args, Serving._otp_kwargs
+            value = self.init(*args, **kwargs)
         except BaseException as error:  # noqa: BLE001  # the edge of the server: every failure is its own
             return self._otp_fail(INIT, error)
         if value.__class__ is CoroutineType:

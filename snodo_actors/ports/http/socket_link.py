@@ -7,6 +7,7 @@ requests are written, and most responses read, by one call of the system each.
 from __future__ import annotations
 
 import os
+import select
 import socket
 import threading
 from functools import partial
@@ -32,6 +33,15 @@ class _Shared(threading.local):
 
 
 _shared = _Shared()
+
+
+def has_something(sock: socket.socket) -> bool:
+    """Tell whether *sock* has bytes or its end right now; true where only a read can tell."""
+    if not hasattr(select, "poll"):  # as on Windows
+        return True
+    look = select.poll()
+    look.register(sock, select.POLLIN)
+    return bool(look.poll(0))
 
 
 class SocketLink(SocketWriter):
@@ -103,6 +113,8 @@ class SocketLink(SocketWriter):
         """Tell whether a request can be sent: idle, open, and nothing waits to be read."""
         if self._sock is None or self._reader is not None:
             return False
+        if not has_something(self._sock):
+            return True
         reason: OSError | str
         try:
             while True:
