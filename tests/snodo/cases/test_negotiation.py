@@ -268,6 +268,7 @@ async def test_no_answer_to_initialize_is_a_timeout(at, server):
     connecting = server.connect(env={"CASE_INIT": "silent"}, timeout=0.5)
     error = await refused(at, server, connecting)
     assert (error.code, error.data) == (-32001, {"timeoutMs": 500})
+    assert [fact["method"] for fact in server.received()] == ["initialize"], "and no cancellation"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 from case_servers import LEGACY, MODERN, across, echoes, everywhere, lost, text_of, took
@@ -11,6 +13,7 @@ from http_outcomes import said_no
 from http_server import decoded, error, result, text
 
 import snodo_actors as snodo
+from snodo_actors.wire.policy import Mirror
 
 PLAIN = ["plain", "a.b/c-d_e", "two words", "~!@#$%^&*()", "=?base64?", "x=?base64?eA==?="]
 ENCODED = [
@@ -172,6 +175,7 @@ async def test_what_is_mirrored_is_what_the_body_says(at, server):
     for request in server.requests:
         assert request.all("mcp-method") == [request.rpc]
         assert request.all("mcp-protocol-version") == [MODERN]
+        assert request.meta["io.modelcontextprotocol/protocolVersion"] == MODERN
         assert request.all("mcp-name") == (["echo"] if request.rpc == "tools/call" else [])
         assert request.all("mcp-session-id") == []
     await at.get(client.close())
@@ -194,6 +198,9 @@ async def test_the_head_of_a_request(at, server):
     assert request.target == "/mcp"
     assert request.all("host") == [f"127.0.0.1:{server.port}"]
     assert request.all("content-length") == [str(len(request.body))]
+    assert request.all("content-type") == ["application/json"]
+    assert request.all("accept") == ["application/json, text/event-stream"]
+    assert isinstance(request.message, dict), "one message, no batch"
     assert set(request.all("accept-encoding")) <= {"identity"}
     await at.get(client.close())
 
@@ -286,7 +293,7 @@ INVALID = {
 
 @pytest.mark.parametrize("protocol", [MODERN, LEGACY])
 @across
-async def test_tools_whose_headers_are_not_valid_are_left_out(at, server, protocol):
+async def test_tools_whose_headers_are_not_valid_are_left_out(at, server, protocol, caplog):
     good = {"name": "good", "inputSchema": {"type": "object"}}
     twice = {
         "name": "twice",
@@ -308,6 +315,9 @@ async def test_tools_whose_headers_are_not_valid_are_left_out(at, server, protoc
     page = await at.get(client.list_page("tools"))
     assert [tool["name"] for tool in page.items] == ["good", "query"]
     assert len(page.result["tools"]) == len(server.tools)
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    for tool in (*bad, twice):
+        assert [f"the tool {tool['name']!r} is left out" in one for one in warned].count(True) == 1
     await at.get(client.close())
 
 
@@ -346,4 +356,26 @@ async def test_headers_that_are_never_right(at, server, by):
     server.once("tool echo", lambda e: e.json(error(e.request["id"], -32020, "Mismatch"), 400))
     said_no(await at.error(client.call_tool("echo")), -32020, "Mismatch")
     await echoes(at, client)
+    await at.get(client.close())
+
+
+# ---- extensions
+
+
+@across
+async def test_an_extension_says_more_in_headers(at, server):
+    def policy(message, policy):
+        mirrors = (*policy.mirrors, Mirror("x-thing", ("params", "thing")))
+        return dataclasses.replace(policy, mirrors=mirrors)
+
+    things = SimpleNamespace(methods=[(MODERN, "things/get")], transport_policy=policy)
+    server.on("things/get", lambda e: e.json(result(e.request["id"], {"resultType": "complete"})))
+    client = await at.get(server.connect(protocol=MODERN))
+    await at.get(client.request("things/get", {"thing": "a b"}, extension=things))
+    (sent,) = server.requests
+    assert sent.all("x-thing") == ["a b"]
+    assert sent.all("mcp-method") == ["things/get"]
+    failed = await at.error(client.request("others/get", extension=things))
+    assert (failed.code, failed.delivery) == (-32000, "never_sent")
+    assert len(server.requests) == 1
     await at.get(client.close())

@@ -182,6 +182,21 @@ async def test_who_gives_up_while_it_connects_leaves_nothing(at, server):
     await at.until(lambda: not server.open_connections(), within=2.0)
 
 
+@pytest.mark.parametrize("at", ["asyncio", "trio", "beside", "beside-trio"], indirect=True)
+@pytest.mark.parametrize("how", ["time", "giving up"])
+@across
+async def test_the_beginning_is_never_cancelled(at, server, how):
+    server.on("initialize", lambda e: e.wait("never"))
+    opening = server.connect(timeout=0.4 if how == "time" else 20.0)
+    await at.until(lambda: server.waiting("never"))
+    if how == "time":
+        timed_out(await at.error(opening), 0.4)
+    else:
+        await at.give_up(opening)
+    await at.until(lambda: not server.open_connections(), within=2.0)
+    assert methods(server) == ["initialize"]
+
+
 @across
 async def test_what_the_handshake_says(at, server):
     client = await at.get(

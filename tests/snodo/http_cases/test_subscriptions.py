@@ -196,10 +196,13 @@ def test_a_program_ends_though_its_streams_are_open(case):
 @across
 async def test_the_request_of_a_subscription(at, server):
     client = await at.get(server.connect(protocol=MODERN, headers=[("x-own", "1")]))
-    subscription = await at.get(client.listen(FILTER, meta={"a": 1}))
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    trace = {"traceparent": parent, "tracestate": "a=b"}
+    options = {"meta": {"a": 1, "traceparent": "theirs"}, "trace_context": trace}
+    subscription = await at.get(client.listen(FILTER, **options))
     (request,) = server.received("subscriptions/listen")
     assert request.params["notifications"] == FILTER
-    assert request.meta["a"] == 1
+    assert {name: request.meta[name] for name in ("a", *trace)} == {"a": 1, **trace}
     assert request["id"] == subscription.id
     assert request.all("mcp-method") == ["subscriptions/listen"]
     assert request.all("mcp-name") == []

@@ -208,6 +208,24 @@ async def test_a_provider_with_a_state(at, server):
     await at.get(client.close())
 
 
+@across
+async def test_the_time_of_a_provider_is_not_that_of_the_call(at, server):
+    class Slow(Tokens):
+        async def token(self, request):
+            await anyio.sleep(0.4)
+            return super().token(request)
+
+        async def refresh(self, challenge, request):
+            await anyio.sleep(0.4)
+            return super().refresh(challenge, request)
+
+    server.once("tool bug", lambda e: e.respond(401, b"", INVALID))
+    client = await at.get(server.connect(protocol=MODERN, token_provider=Slow(), timeout=0.3))
+    with took(below=2, least=0.8):
+        assert text_of(await at.get(client.call_tool("bug", {"n": 1}))) == said(n=1)
+    await at.get(client.close())
+
+
 # ---- which refusals are refreshed
 
 
