@@ -43,14 +43,17 @@ RESTART_DELAY: Final = Backoff(initial=0.1, maximum=30.0)
 def connect(target: Any, **options: Any) -> Future[Client]:
     """Connect to a server in another process.
 
-    `connect(("stdio", command, [arguments]))` runs *command* and speaks over its stdin and stdout.
-    The future has the `Client` once the protocol version is settled; it fails with an `Error`. The
-    connection closes when the calling process (actor, task or thread) ends.
+    `connect(("stdio", command, [arguments]))` runs *command* and speaks over its stdin and stdout;
+    `connect(("http", url))` speaks with the server at *url*. The future has the `Client` once the
+    protocol version is settled; it fails with an `Error`. The connection closes when the calling
+    process (actor, task or thread) ends.
 
     Options for every target, times in seconds: protocol, client_capabilities, client_info, timeout
     (30.0), probe_timeout (10.0), input_handlers, max_input_rounds, max_pages, cache. For stdio:
-    env, cd, max_line_bytes, max_server_requests, stderr, owner (another process, or a node: then
-    the connection lives until it is closed).
+    env, cd, max_line_bytes, max_server_requests, stderr. For HTTP: headers, token_provider, ssl,
+    proxy, transport, connect_timeout, max_response_bytes, pool_size, pool_idle_timeout,
+    pool_max_requests, server_stream. For both: owner (another process, or a node: then the
+    connection lives until it is closed).
 
     `connect((transport, argument))` uses a `Transport` of your own, which gets the options too; it
     is opened where the future is awaited.
