@@ -127,7 +127,7 @@ class Session:
     """What `initialize` settled; a 2026-07-28 connection has none."""
 
     version: str
-    id: str | None = None
+    id: str | None = field(default=None, repr=False)  # who knows it can speak in the session
     server_info: JSONObject = field(default_factory=dict[str, Any])
     server_capabilities: JSONObject = field(default_factory=dict[str, Any])
     instructions: str | None = None

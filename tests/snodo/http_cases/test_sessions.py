@@ -369,3 +369,25 @@ async def test_a_body_that_looks_like_a_session(at, serve):
     await echoes(at, client)
     await at.get(client.close())
     assert "stolen" not in {request.first("mcp-session-id") for request in server.requests}
+
+
+@across
+async def test_no_session_id_is_shown(at, server):
+    """Neither in what a client or its session looks like, nor in an error."""
+
+    def begin(exchange):
+        answer = result(exchange.request["id"], initialized(LEGACY))
+        exchange.json(answer, fields=[("Mcp-Session-Id", "s3cret")])
+
+    server.on("initialize", begin)
+    server.on("notifications/initialized", lambda e: e.respond(202, kind=""))
+    server.on("tools/call", lambda e: e.respond(500, b"no", kind="text/plain"))
+    server.on("DELETE", lambda e: e.respond(204, kind=""))
+    client = await at.get(server.connect())
+    failed = await at.error(client.call_tool("echo"))
+    assert server.received("tools/call")[0].first("mcp-session-id") == "s3cret"
+    tree = str(await at.get(supervisors.tree()))
+    assert "Connection" in tree
+    for shown in (repr(client), repr(client.session), str(failed), repr(failed), tree):
+        assert "s3cret" not in shown
+    await at.get(client.close())
