@@ -16,8 +16,6 @@ from snodo_actors.actors.caching import Caching, Sharing, sharing_of_port
 from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
 from snodo_actors.actors.request import Profile, Request
-from snodo_actors.actors.subscription import Listen, Opening, SubscriptionActor
-from snodo_actors.actors.unusable_tools import without_unusable
 from snodo_actors.actors.waiting import Wait
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.machines.input_requests import answerable
@@ -215,6 +213,12 @@ class Client:
             TypeError: An argument or an option has the wrong type.
             ValueError: An option has a wrong value.
         """
+        from snodo_actors.actors.subscription import (  # noqa: PLC0415  # many programs never listen
+            Listen,
+            Opening,
+            SubscriptionActor,
+        )
+
         read = ListenOptions(**options)
         wanted = mapping("notifications", notifications)
         me = self_() if owner is None else owner
@@ -321,7 +325,11 @@ class Client:
         def thin(page: Page) -> Page:
             profile = self._profile or conversation.profile
             usable = kind != "tools" or profile is None or not profile.has_head
-            return page if usable else without_unusable(self.who, page)
+            if usable:
+                return page
+            from snodo_actors.actors.unusable_tools import without_unusable  # noqa: PLC0415  # HTTP's
+
+            return without_unusable(self.who, page)
 
         return thin
 

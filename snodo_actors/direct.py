@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from snodo_actors.actors.caching import sharing_of_runtime
 from snodo_actors.client import Client
-from snodo_actors.machines.negotiation import Negotiation
-from snodo_actors.ports.calls import Flow
 from snodo_actors.ports.transport import Carriage
 from snodo_actors.words.client_options import ClientOptions, allowed_versions
 from snodo_actors.words.errors import Error
 from supervisors import Future, current_node
+
+if TYPE_CHECKING:
+    from snodo_actors.ports.calls import Flow
 
 
 class Runtime(Protocol):
@@ -58,6 +59,8 @@ def direct(runtime: Runtime, **options: Any) -> Future[Client]:
         refused.try_fail(allowed.named(who))
         return refused
     client = ClientOptions(**options)
+    from snodo_actors.machines.negotiation import Negotiation  # noqa: PLC0415  # few programs need it
+
     negotiation = Negotiation(
         allowed, capabilities=client.capabilities, client_info=client.client_info
     )

@@ -11,7 +11,7 @@ from snodo_actors.actors.connection import (
     connection_spec,
     open_connection,
 )
-from snodo_actors.actors.stdio import Opening
+from snodo_actors.actors.stdio_opening import Opening
 from snodo_actors.client import Client, WhenDown
 from snodo_actors.words.checks import text
 from snodo_actors.words.client_options import ClientOptions, allowed_versions

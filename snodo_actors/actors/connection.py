@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from snodo_actors.actors.request import Profile, Ready, ended_because
-from snodo_actors.actors.stdio import Opening as StdioOpening
-from snodo_actors.actors.stdio import StdioPort
+from snodo_actors.actors.stdio_opening import Opening as StdioOpening
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import connection_closed
 from supervisors import (
@@ -64,6 +63,8 @@ class Connection(Supervisor):
         The streams of other connections outlive them, until their owners have what is queued.
         """
         if isinstance(opening, StdioOpening):
+            from snodo_actors.actors.stdio import StdioPort  # noqa: PLC0415  # not everybody has stdio
+
             port = StdioPort.child_spec(
                 opening,
                 id="port",

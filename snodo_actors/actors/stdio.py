@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.handlers import Raised, Returned
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
-from snodo_actors.actors.starts import Starts
+from snodo_actors.actors.stdio_opening import Opening
 from snodo_actors.actors.stdio_peer import MAX_PENDING, Peer
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.waiting import claim
@@ -23,12 +23,10 @@ from snodo_actors.machines import negotiation as talks
 from snodo_actors.ports.child import Broken, Exit
 from snodo_actors.wire import jsonrpc
 from snodo_actors.wire.meta import version_meta
-from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.errors import Error
 from snodo_actors.words.failures import timed_out
 from snodo_actors.words.lost import connection_closed, owner_ended
-from snodo_actors.words.stdio_options import StdioOptions
-from snodo_actors.words.types import JSONObject, Session, Stdio
+from snodo_actors.words.types import JSONObject, Session
 from supervisors import (
     Down,
     ExitReason,
@@ -43,19 +41,6 @@ from supervisors import (
     when_down,
 )
 from supervisors import Error as ErrorReason
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a stdio connection is opened with, checked."""
-
-    who: str
-    target: Stdio
-    allowed: tuple[str, ...]
-    client: ClientOptions
-    stdio: StdioOptions
-    owner: Ref | None = None
-    starts: Starts = field(default_factory=Starts)
 
 
 class _Received:
