@@ -11,6 +11,7 @@ from snodo_actors.actors.connection import (
     connection_spec,
     open_connection,
 )
+from snodo_actors.actors.request import given_up
 from snodo_actors.actors.stdio_opening import Opening
 from snodo_actors.client import Client, WhenDown
 from snodo_actors.words.checks import text
@@ -69,7 +70,7 @@ def connect(target: Any, **options: Any) -> Future[Client]:
 
         return open_custom(node, custom, options)
     opening = _read_opening(custom, options, owned=True)
-    opened = _Opened(node)
+    opened = _Opened(node, str(custom))
     if isinstance(opening, Error):
         opened.try_fail(opening)
         return opened
@@ -108,10 +109,11 @@ def _tell_of(who: str, duration: float, version: str | None, error: BaseExceptio
 class _Opened(Future[Client]):
     """The client that will be there; a connection nobody waits for any more is closed."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_who")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, who: str) -> None:
         super().__init__(node)
+        self._who = who
         self._connection: Ref | None = None
 
     def started(self, connection: Ref) -> None:
@@ -121,8 +123,14 @@ class _Opened(Future[Client]):
             stop(connection, SHUTDOWN)
 
     def _withdrawn(self) -> None:
+        self._give_up(connection_closed("closed"))
+
+    def _expired(self, timeout: float | None) -> None:
+        self._give_up(given_up(self._who, timeout))
+
+    def _give_up(self, error: Error) -> None:
         # Set first, looked at second, and in `started` the other way round: one of them sees both.
-        self.try_fail(connection_closed("closed"))
+        self.try_fail(error)
         if self._connection is not None:
             stop(self._connection, SHUTDOWN)
 

@@ -236,7 +236,7 @@ class GivenUp(RequestTimeout, pykka.Timeout):
     """Raised when the caller stopped waiting: `get(timeout=...)` ran out, or it was cancelled."""
 
 
-def given_up(who: str, timeout: float | None = None) -> GivenUp:
+def given_up(who: str | None, timeout: float | None = None) -> GivenUp:
     """The failure of a call nobody waits for any more."""
     after = "" if timeout is None else f" after {timeout:g} s"
     data = None if timeout is None else {"timeoutMs": milliseconds(timeout)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from snodo_actors.actors import telemetry
-from snodo_actors.actors.request import Profile, Ready, ended_because
+from snodo_actors.actors.request import Profile, Ready, ended_because, given_up
 from snodo_actors.actors.streams import (
     Answered,
     Batch,
@@ -63,7 +63,13 @@ class Opening(Future[Acknowledged]):
     actor: Ref | None
 
     def _withdrawn(self) -> None:
-        self.try_fail(connection_closed("closed"))
+        self._give_up(connection_closed("closed"))
+
+    def _expired(self, timeout: float | None) -> None:
+        self._give_up(given_up(None, timeout))
+
+    def _give_up(self, error: Error) -> None:
+        self.try_fail(error)
         if self.actor is not None:
             self.actor.send(Close())
 

@@ -187,8 +187,6 @@ async def test_an_exit_before_the_acknowledgement(at, streams):
 
 @across
 async def test_who_gives_the_listen_up_has_no_stream(at, streams):
-    if type(at).__name__ == "Thread":
-        pytest.skip("get(timeout=...) leaves the future as it is; a cancelled task does not")
     client = await at.get(connect(streams, "silent"))
     await at.give_up(client.listen(FILTER, timeout=30.0))
     await at.until(lambda: streams.received("notifications/cancelled"))

@@ -173,8 +173,6 @@ async def test_neither_question_is_understood(at, serve, how):
 @pytest.mark.parametrize("at", ["asyncio", "trio", "beside"], indirect=True)
 @everywhere
 async def test_who_gives_up_while_it_connects_leaves_nothing(at, server):
-    if type(at).__name__ == "Thread":
-        pytest.skip("get(timeout=...) leaves the future as it is; a cancelled task does not")
     server.on("initialize", lambda e: e.wait("never"))
     opening = server.connect(timeout=20.0)
     await at.until(lambda: server.waiting("never"))
