@@ -8,15 +8,17 @@ from snodo_actors.direct import direct
 from snodo_actors.host import child_spec, client, connect
 from snodo_actors.ports.transport import Transport
 from snodo_actors.subscription import Subscription
+from snodo_actors.wire.policy import Mirror, Policy
 from snodo_actors.words.errors import (
     Error,
     InputError,
     ProtocolError,
+    RefusedHeader,
     RequestTimeout,
     ServerError,
     TransportError,
 )
-from snodo_actors.words.types import Http, InputRequired, Page, Session, Stdio
+from snodo_actors.words.types import Challenge, Http, InputRequired, Page, Session, Stdio
 from snodo_actors.words.versions import LIBRARY
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
 __version__ = LIBRARY
 
 __all__ = [
+    "Challenge",
     "Client",
     "Error",
     "Http",
     "InputError",
     "InputRequired",
+    "Mirror",
     "Page",
+    "Policy",
     "ProtocolError",
+    "RefusedHeader",
     "RequestTimeout",
     "Server",
     "ServerError",
