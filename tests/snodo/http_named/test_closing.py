@@ -136,7 +136,7 @@ async def test_closing_inside_an_input_handler(at, serve):
     async def roots(_params):
         await clients[0].close()
         closed.set()
-        return []
+        return {"roots": []}
 
     clients.append(
         await at.get(
