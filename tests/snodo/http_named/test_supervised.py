@@ -132,3 +132,21 @@ async def test_the_end_of_the_tree_ends_streams(at, server):
             assert kind == "closed"
             lost(error)
     await at.until(lambda: not server.streams)
+
+
+@across
+async def test_a_stream_of_a_connection_that_is_down_fails_at_once_if_calls_do(at):
+    tree = await tree_of(
+        at,
+        f"http://127.0.0.1:{unused_port()}/mcp",
+        "six",
+        restart_delay=supervisors.Backoff(initial=9.0, maximum=9.0),
+    )
+    await at.until(lambda: supervisors.whereis("six") is None)
+    hasty = snodo.client("six", when_down="fail", timeout=10.0)
+    with took(below=1):
+        for opening in (hasty.call_tool("echo"), hasty.listen({"toolsListChanged": True})):
+            failed = await at.error(opening)
+            lost(failed, "down")
+            assert failed.delivery == "never_sent"
+    await at.get(supervisors.stop(tree))
