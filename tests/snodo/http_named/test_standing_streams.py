@@ -137,6 +137,20 @@ async def test_a_stream_that_breaks_off_again_and_again(at, server):
     server.open("never")
 
 
+@across
+async def test_a_server_that_wants_it_back_at_once(at, server):
+    """And closes it each time: that is not done as fast as it goes."""
+    server.on(
+        "GET",
+        lambda exchange: (exchange.stream(), exchange.chunk(b"retry: 0\n\n"), exchange.end()),
+    )
+    client = await connected(at, server)
+    await at.sleep(0.6)
+    assert 3 <= len(server.received("GET")) <= 10
+    await echoes(at, client)
+    await at.get(client.close())
+
+
 @everywhere
 async def test_a_new_session_has_a_new_stream(at, server):
     client = await connected(at, server)
