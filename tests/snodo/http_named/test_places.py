@@ -9,7 +9,7 @@ import threading
 import anyio
 import pytest
 import trio
-from case_servers import LEGACY, MODERN, everywhere, lost, said, text_of, took
+from case_servers import LEGACY, MODERN, across, everywhere, lost, said, text_of, took
 from http_server import HttpServer
 
 import snodo_actors as snodo
@@ -72,7 +72,7 @@ async def anyio_close(client):
 # ---- servers that are none
 
 
-@everywhere
+@across
 async def test_a_hundred_connects_to_a_port_nobody_listens_on(at):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -86,7 +86,7 @@ async def test_a_hundred_connects_to_a_port_nobody_listens_on(at):
 
 
 @pytest.mark.parametrize("options", [{"protocol": LEGACY}, {"probe_timeout": 0.2}])
-@everywhere
+@across
 async def test_servers_that_say_nothing(at, options):
     """Twenty at a time: each has its time, and none of them holds up another."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:

@@ -78,7 +78,7 @@ def resets(exchange):
     [status(405), status(404), status(500), status(401), page, cuts, resets],
     ids=["405", "404", "500", "401", "page", "cuts", "resets"],
 )
-@everywhere
+@across
 async def test_a_server_that_has_no_such_stream(at, server, how):
     """Calls begin at once, and go on in the session there is."""
     server.on("GET", how)
@@ -104,7 +104,7 @@ async def test_a_server_that_is_silent_on_it(at, server):
         await at.get(client.close())
 
 
-@everywhere
+@across
 async def test_a_stream_that_breaks_off_again_and_again(at, server):
     """It is taken up where it broke off, after the time the server names; each event comes once."""
     broken = []
@@ -174,13 +174,12 @@ async def test_a_new_session_has_a_new_stream(at, server):
 @across
 async def test_a_standing_stream_that_is_killed_is_opened_again(at, server, what):
     client = await connected(at, server)
-    for n in range(1, 3):
-        await at.until(lambda: len(server.streams) == 1)
-        [reader] = await inside(at, client._connection, "streams")
-        killed = reader if what == "reader" else await part(at, client._connection, "streams")
-        supervisors.exit(killed, "kill")
-        await at.until(lambda n=n: len(server.received("GET")) == n + 1, within=4)
-        await echoes(at, client)
+    await at.until(lambda: len(server.streams) == 1)
+    [reader] = await inside(at, client._connection, "streams")
+    killed = reader if what == "reader" else await part(at, client._connection, "streams")
+    supervisors.exit(killed, "kill")
+    await at.until(lambda: len(server.received("GET")) == 2, within=4)
+    await echoes(at, client)
     await at.get(client.close())
     await at.until(lambda: not server.streams)
 

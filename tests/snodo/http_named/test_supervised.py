@@ -20,7 +20,7 @@ def unused_port():
 
 
 @pytest.mark.parametrize("protocol", [LEGACY, None])
-@everywhere
+@across
 async def test_a_server_that_comes_later(at, protocol):
     """Who has time waits for it, who has none is told; nothing was sent."""
     port = unused_port()
@@ -47,7 +47,7 @@ async def test_a_server_that_comes_later(at, protocol):
 
 @pytest.mark.parametrize("sessions", [False, True])
 @pytest.mark.parametrize("protocol", [LEGACY, MODERN])
-@everywhere
+@across
 async def test_a_server_that_is_started_again_under_calls(at, serve, protocol, sessions):
     """Those under way fail, and say whether they may have run; those after it go on."""
     server = serve(sessions=sessions)
