@@ -248,6 +248,8 @@ class Client:
     def _find_subscriptions(self) -> DynamicSupervisorRef | None:
         if self._subscriptions is not None or self._name is None:
             return self._subscriptions
+        if self._when_down == "fail" and self._node.names.get(self._name) is None:
+            return None
         found = self._node.names.get(subscriptions_name(self._name))
         return cast("DynamicSupervisorRef", found.ref) if found is not None else None
 

@@ -11,7 +11,7 @@ from snodo_actors.actors.connection import (
     connection_spec,
     open_connection,
 )
-from snodo_actors.actors.request import given_up
+from snodo_actors.actors.request import ended_because, given_up
 from snodo_actors.actors.stdio_opening import Opening
 from snodo_actors.client import Client, WhenDown
 from snodo_actors.words.checks import text
@@ -25,6 +25,7 @@ from supervisors import (
     SHUTDOWN,
     Backoff,
     ChildSpec,
+    ExitReason,
     Future,
     Node,
     Ref,
@@ -32,6 +33,7 @@ from supervisors import (
     self_,
     spawn,
     stop,
+    when_down,
 )
 
 _STDIO_OPTIONS: Final = frozenset(
@@ -98,7 +100,11 @@ def connect(target: Any, **options: Any) -> Future[Client]:
         if not opened.try_set(handle):
             await close_connection(refs.connection)
 
-    spawn(open_it, node=node)
+    def ended(down: Future[ExitReason]) -> None:
+        if not opened.done():  # it was stopped with its node
+            opened.try_fail(ended_because(down.get()).again().named(opening.who))
+
+    when_down(spawn(open_it, node=node)).add_done_callback(ended)
     return opened
 
 

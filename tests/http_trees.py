@@ -15,6 +15,8 @@ QUICKLY = supervisors.Backoff(initial=0.02, maximum=0.2)
 async def tree_of(at: Any, url: str, name: str, **options: Any) -> Any:
     """A supervisor with one connection, called *name*."""
     options = {"protocol": LEGACY, "restart_delay": QUICKLY, "timeout": 5.0, **options}
+    if options["protocol"] is None:
+        del options["protocol"]
     spec = snodo.child_spec(name, ("http", url), **options)
     return await at.get(Supervisor.start_link([spec], max_restarts=3, max_seconds=60.0))
 

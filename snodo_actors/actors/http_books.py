@@ -13,7 +13,7 @@ from snodo_actors.machines import pool as books
 from snodo_actors.words.errors import Error
 from snodo_actors.words.http_options import HttpOptions
 from snodo_actors.words.lost import connection_closed, exchange_failed
-from supervisors import SHUTDOWN, Future, GenServer, Monitor, Ref, TimerHandle, monitor
+from supervisors import SHUTDOWN, CallExit, Future, GenServer, Monitor, Ref, TimerHandle, monitor
 from supervisors import exit as send_exit
 
 MAX_WAITING = 100_000
@@ -158,9 +158,12 @@ class BookKeeper(GenServer):
         slot, outcome = started.slot, started.outcome
         if slot == OUTSIDE:
             return
-        if outcome.exception() is not None:
+        error = outcome.exception()
+        if error is not None:
             self._unwanted.discard(slot)
-            started.exchange.refuse(exchange_failed(outcome.exception()), "never_sent")
+            down = isinstance(error, CallExit)  # who starts them is gone; the port is about to go
+            failed = connection_closed("down") if down else exchange_failed(error)
+            started.exchange.refuse(failed, "never_sent")
             self._carry_out(self._pool.down(slot))
             return
         worker: Ref = outcome.get()

@@ -163,3 +163,10 @@ class StreamRefused:
 @dataclass(frozen=True, slots=True)
 class ServerStreamUp:
     """The standing stream of the session is open, or will not be soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStreamGone:
+    """The actor of the standing *stream* was killed a while ago: it is time for another."""
+
+    stream: Ref

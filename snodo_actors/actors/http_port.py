@@ -7,6 +7,7 @@ knows what only the connection as a whole can know.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from math import inf
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from snodo_actors.actors.http_messages import (
     HeadersRefused,
     Post,
     Refused,
+    ServerStreamGone,
     ServerStreamUp,
     SessionLost,
     StreamRefused,
@@ -29,7 +31,7 @@ from snodo_actors.actors.http_messages import (
     TimedOut,
 )
 from snodo_actors.actors.http_profile import HttpProfile
-from snodo_actors.actors.http_server_stream import HttpServerStream
+from snodo_actors.actors.http_server_stream import RETRY, HttpServerStream
 from snodo_actors.actors.http_settling import Settling
 from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
@@ -150,6 +152,8 @@ class HttpPort(BookKeeper):
                     self._ready.append(message)
             case ServerStreamUp():
                 self._server_stream_up()
+            case ServerStreamGone(stream):
+                self._server_stream_gone(stream)
             case OpenStream():
                 self._submit_stream(self._streams.open(message))
             case CancelStream():
@@ -272,7 +276,9 @@ class HttpPort(BookKeeper):
 
     def _server_stream_started(self, started: Future[Any]) -> None:
         if started.exception() is None:
-            self._server_stream = started.get()
+            self._server_stream = stream = started.get()
+            ended = functools.partial(self._server_stream_ended, stream)
+            when_down(stream).add_done_callback(ended)
         else:
             self.ref.send(ServerStreamUp())
 
@@ -280,6 +286,15 @@ class HttpPort(BookKeeper):
         profile, self._settled_but_for_stream = self._settled_but_for_stream, None
         if profile is not None:
             self._begin(profile)
+
+    def _server_stream_ended(self, stream: Ref, down: Future[ExitReason]) -> None:
+        if not down.get().is_calm and self.ref.is_alive():  # it was killed, or crashed
+            self.node.after(RETRY, self.ref.send, ServerStreamGone(stream))
+
+    def _server_stream_gone(self, stream: Ref) -> None:
+        session = self._session()
+        if session is not None and stream is self._server_stream:
+            self._open_server_stream(session)
 
     def _not_settled(self, error: Error, session: Session | None) -> None:
         self._unsettled = session

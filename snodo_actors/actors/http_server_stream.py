@@ -34,6 +34,8 @@ from supervisors import Down, ExitReason, Future, GenServer, Ok, Ref, Stop, when
 
 RETRY = 1.0
 """Seconds before the stream is opened again, where the server names no time."""
+MIN_RETRY = 0.1
+"""The shortest wait before that, whatever the server names: some close it again and again."""
 MAX_RETRY = 60.0
 """The longest a server's `retry`, or attempts that fail, may put it off."""
 
@@ -142,7 +144,7 @@ class HttpServerStream(GenServer):
         if self._link is not None:
             self._link.close()
             self._link = None
-        delay = min(self._retry * 2**self._failures, MAX_RETRY)
+        delay = min(max(self._retry, MIN_RETRY) * 2**self._failures, MAX_RETRY)
         self._failures = min(self._failures + 1, 16)
         self.node.after(delay, self.ref.send, _AGAIN)
 

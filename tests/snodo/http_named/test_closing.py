@@ -71,7 +71,7 @@ async def test_closing_while_a_session_is_renewed(at, serve, what):
     server.faults.clear()  # a DELETE of the session that was lost
 
 
-@everywhere
+@across
 async def test_closing_while_the_headers_of_a_call_are_looked_up(at, server):
     server.on(
         "tool bug",
@@ -90,7 +90,7 @@ async def test_closing_while_the_headers_of_a_call_are_looked_up(at, server):
 
 
 @pytest.mark.parametrize("protocol", [LEGACY, MODERN])
-@everywhere
+@across
 async def test_closing_with_two_hundred_calls_and_streams(at, server, protocol):
     server.on("tool hold", lambda exchange: exchange.wait("never"))
     client = await at.get(server.connect(protocol=protocol, timeout=20.0, pool_size=8))
@@ -136,7 +136,7 @@ async def test_closing_inside_an_input_handler(at, serve):
     async def roots(_params):
         await clients[0].close()
         closed.set()
-        return []
+        return {"roots": []}
 
     clients.append(
         await at.get(

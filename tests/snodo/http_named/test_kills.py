@@ -146,6 +146,7 @@ async def test_a_supervisor_that_is_killed(at, server, id):
             with took(below=2):
                 for failed in await at.all(*calls):
                     lost(failed)
+                    assert failed.cause in (supervisors.KILLED, "down", "closed")
         with took(below=3):
             payload = await at.get(stream.next())
             assert payload == ("resubscribed", {"toolsListChanged": True})
