@@ -1,6 +1,6 @@
 """Our client over HTTP beside the official SDK, aiohttp and a bare protocol, measured in one run.
 
-    python benchmarks/http.py            5 rounds, about 20 minutes
+    python benchmarks/http.py            5 rounds, about 13 minutes
     python benchmarks/http.py --quick    1 round of short ones, about a minute and a half
     python benchmarks/http.py --full     5,000 clients and streams
 

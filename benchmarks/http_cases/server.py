@@ -75,7 +75,7 @@ def tools(number: int) -> bytes:
     names = ["echo", "blob", "emit", *(f"search_{i}" for i in range(number - 3))]
     listed = [{"name": name, "description": about, "inputSchema": schema} for name in names]
     result = {"tools": listed, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-    return json.dumps(result).encode()
+    return json.dumps(result, separators=(",", ":")).encode()
 
 
 @lru_cache
@@ -84,7 +84,7 @@ def blob(size: int) -> bytes:
     row = 'row of a table with "quotes" and café, which is long enough\n'
     text = (row * (size // len(row) + 1))[:size]
     result = {"content": [{"type": "text", "text": text}], "resultType": "complete"}
-    return json.dumps(result, ensure_ascii=False).encode()
+    return json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class Shop:

@@ -96,7 +96,10 @@ class BookKeeper(GenServer):
         if exchange is not None:
             exchange.refuse(exchange_failed(reason))
         else:
-            self._carry_out(self._pool.down(slot))
+            # Its connection may have ended just before it was given a call: that gets another one.
+            call = self._pool.busy_with(slot)
+            untouched = call is not None and reason.is_calm and not call.sent and not call.done
+            self._carry_out(self._pool.down(slot, untouched=untouched))
 
     def _refuse_all(self, error: Error) -> None:
         """Refuse all that waits and all that is under way."""

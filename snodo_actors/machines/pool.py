@@ -198,6 +198,10 @@ class Pool(Generic[C]):
             self._forget_idle(slot)
         return deeds
 
+    def busy_with(self, slot: int) -> C | None:
+        """Tell which call has *slot*."""
+        return self._busy.get(slot)
+
     def waiting(self) -> list[C]:
         """Tell which calls wait, in their order."""
         return list(self._waiting)

@@ -298,3 +298,13 @@ def test_statistics_count_and_next_at_tells_the_next_deadline():
     it.finished(1, reusable=True, now=1.0)
     it.finished(2, reusable=True, now=2.0)
     assert (Statistics(1, 1, 0), 32.0) == (it.statistics(), it.next_at())
+
+
+def test_it_tells_which_call_has_a_slot():
+    pool = Pool(size=1, idle_timeout=None, max_requests=10, max_waiting=10)
+    (opened,) = pool.request("a", 10.0, 0.0)
+    assert pool.busy_with(opened.slot) == "a"
+    assert len(pool.under_way) == 1
+    pool.finished(opened.slot, reusable=True, now=1.0)
+    assert pool.busy_with(opened.slot) is None
+    assert not len(pool.under_way)
