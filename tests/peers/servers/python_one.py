@@ -1,9 +1,13 @@
-"""A server made with the official Python SDK, 1.x: the older versions, over stdio."""
+"""A server made with the official Python SDK, 1.x: the older versions, over stdio.
+
+With the argument `http` over HTTP; `json` and `stateless` say how that answers.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +48,12 @@ async def steps(count: int, ctx: Context) -> str:
 
 
 @server.tool()
-async def slow() -> str:
-    note("begun")
+async def slow(tag: str = "") -> str:
+    note("begun", tag=tag)
     try:
         await anyio.sleep_forever()
     except BaseException:
-        note("cancelled")
+        note("cancelled", tag=tag)
         raise
     return ""
 
@@ -105,7 +109,18 @@ async def complete(ref: Any, argument: Any, context: Any) -> Completion:
     return Completion(values=[f"{argument.value}{n}" for n in range(2)])
 
 
+def over_http(*how: str) -> None:
+    import over_http  # noqa: PLC0415  # only this way of serving needs it
+
+    server.settings.json_response = "json" in how
+    server.settings.stateless_http = "stateless" in how
+    over_http.serve(server.streamable_http_app(), note)
+
+
 if __name__ == "__main__":
     note("start")
-    server.run(transport="stdio")
+    if sys.argv[1:2] == ["http"]:
+        over_http(*sys.argv[2:])
+    else:
+        server.run(transport="stdio")
     note("end")

@@ -1,15 +1,18 @@
 // A server made with the official TypeScript SDK, 2.x: every version, over stdio.
-// With the argument `reject` it refuses the older versions.
+// With the argument `reject` it refuses the older versions. With `http` it serves over HTTP, for which `over_http.mjs`
+// is loaded first; an `sse` then makes every answer a stream.
 
 import { appendFileSync } from "node:fs";
+import { createServer } from "node:http";
 
-import { McpServer, ResourceTemplate, completable, inputRequired } from "@modelcontextprotocol/server";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { McpServer, ResourceTemplate, completable, createMcpHandler, inputRequired } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
 
 // Write down what happens, for the test to wait for.
-function note(fact) {
-  appendFileSync(process.env.CASE_LOG, JSON.stringify({ fact, pid: process.pid }) + "\n");
+function note(fact, more) {
+  appendFileSync(process.env.CASE_LOG, JSON.stringify({ fact, pid: process.pid, ...more }) + "\n");
 }
 
 function text(said) {
@@ -53,15 +56,20 @@ function make() {
     }
     return text("done");
   });
-  server.registerTool("slow", {}, async (ctx) => {
-    note("begun");
+  server.registerTool("slow", { inputSchema: z.object({ tag: z.string().default("") }) }, async ({ tag }, ctx) => {
+    note("begun", { tag });
     await new Promise((resolve) => ctx.mcpReq.signal.addEventListener("abort", resolve));
-    note("cancelled");
+    note("cancelled", { tag });
     return text("");
   });
   server.registerTool("change", { inputSchema: z.object({ uri: z.string() }) }, async ({ uri }) => {
-    await server.server.sendToolListChanged();
-    await server.server.sendResourceUpdated({ uri });
+    if (handler) {
+      handler.notify.toolsChanged();
+      handler.notify.resourceUpdated(uri);
+    } else {
+      await server.server.sendToolListChanged();
+      await server.server.sendResourceUpdated({ uri });
+    }
     return text("told");
   });
 
@@ -100,4 +108,13 @@ function make() {
 
 note("start");
 process.on("exit", () => note("end")); // not after a signal
-serveStdio(make, { legacy: process.argv[2] === "reject" ? "reject" : "serve" });
+const how = process.argv.slice(2);
+const handler = how.includes("http") && createMcpHandler(make, {
+  legacy: how.includes("reject") ? "reject" : "stateless",
+  responseMode: how.includes("sse") ? "sse" : "auto",
+});
+if (handler) {
+  createServer(toNodeHandler(handler)).listen();
+} else {
+  serveStdio(make, { legacy: how.includes("reject") ? "reject" : "serve" });
+}
