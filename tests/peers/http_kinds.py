@@ -64,7 +64,7 @@ MODERN_ONLY = HttpKind(
     _node("typescript_two.mjs", "http", "reject"),
     sessions=False,
 )
-TYPESCRIPT_ONE = HttpKind("everything", OLDER, _everything, EVERYTHING)
+TYPESCRIPT_ONE = HttpKind("everything", OLDER, _everything, EVERYTHING, asks_outside=True)
 
 KINDS = (
     PYTHON_TWO,

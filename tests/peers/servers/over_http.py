@@ -23,7 +23,7 @@ def serve(app: Any, note: Callable[..., None]) -> None:
     cert = os.environ.get("TLS_CERT")
     http = uvicorn.Server(
         uvicorn.Config(
-            _noted(app, note), log_level="error", ssl_certfile=cert, timeout_graceful_shutdown=0
+            _noted(app, note), log_level="critical", ssl_certfile=cert, timeout_graceful_shutdown=0
         )
     )
 

@@ -16,7 +16,7 @@ from mcp.server.fastmcp import Context, FastMCP
 from mcp.types import Completion, SamplingMessage, TextContent
 from pydantic import BaseModel
 
-server = FastMCP("peer", instructions="Use it.", log_level="WARNING")
+server = FastMCP("peer", instructions="Use it.", log_level="CRITICAL")
 
 
 def note(fact: str, **fields: Any) -> None:

@@ -24,7 +24,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
-server = MCPServer("peer", version="2", instructions="Use it.", log_level="WARNING")
+server = MCPServer("peer", version="2", instructions="Use it.", log_level="CRITICAL")
 
 
 def note(fact: str, **fields: Any) -> None:
