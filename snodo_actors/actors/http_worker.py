@@ -8,6 +8,7 @@ the stream. What only the connection as a whole can decide goes back to the port
 from __future__ import annotations
 
 from collections import deque
+from http import HTTPStatus
 from math import inf
 from typing import Any
 
@@ -156,12 +157,12 @@ class HttpWorker(StreamingWorker):
                 self._link = await open_link(node, family.origin, _Events(self.ref))
         except TimeoutError:
             if left <= (inf if limit is None else limit):
-                exchange.refuse(exchange.deadline.error(), "never_sent")
+                exchange.refuse(exchange.deadline.error(), self._unsent())
             else:
-                exchange.refuse(could_not_connect("timeout"))
+                exchange.refuse(could_not_connect("timeout"), self._unsent())
             return Stop("normal")
         except Error as error:
-            exchange.refuse(error, "never_sent")
+            exchange.refuse(error, self._unsent())
             return Stop("normal")
         return self._send(exchange)
 
@@ -260,7 +261,10 @@ class HttpWorker(StreamingWorker):
                 exchange.worker = None
                 self._report(Finished(self._slot, reusable))
             case says.Response():
-                self._answered(exchange, deed)
+                if self._broke_off is not None and deed.head.status >= HTTPStatus.BAD_REQUEST:
+                    exchange.refuse(self._broke_off)  # it refuses to go on, and does not answer
+                else:
+                    self._answered(exchange, deed)
                 if self._detached:
                     return Stop("normal")
             case says.Streaming():
@@ -298,7 +302,12 @@ class HttpWorker(StreamingWorker):
         if is_object(result):
             self._family.tools.listed(result, data)
 
+    def _unsent(self) -> Delivery:
+        return "never_sent" if self._broke_off is None else "unknown"
+
     def _delivery(self, error: Error) -> Delivery:
+        if self._broke_off is not None:
+            return "unknown"
         sent = self._link is None or self._link.sent_bytes > 0
         return error.delivery if sent else "never_sent"
 

@@ -74,6 +74,8 @@ class StreamingWorker(GenServer):
     _detached = False
     _held: deque[says.Deed | Came] | None = None
     """What came after a request of the server, until that is answered."""
+    _broke_off: Error | None = None
+    """What ended a stream that was to be taken up again: its request was sent, whatever follows."""
     _resumed = 0
     _last_event_id = ""
     _retry = RETRY
@@ -157,6 +159,7 @@ class StreamingWorker(GenServer):
                 self._report(Finished(self._slot, reusable=False))
             exchange.refuse(error)
             return Stop("normal")
+        self._broke_off = error
         self._resumed += 1
         self._detach()
         self.node.after(self._retry, self.ref.send, Resume(last_event_id))
