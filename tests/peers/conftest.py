@@ -21,7 +21,9 @@ def kinds_of(item: pytest.Item, *fixtures: str) -> list[Kind]:
     """The servers that a test wants of a fixture, or of any."""
     callspec = getattr(item, "callspec", None)
     params = {} if callspec is None else callspec.params
-    return [params[name][0] for name in fixtures or ("peer", "web", "fresh") if name in params]
+    return [
+        params[name][0] for name in fixtures or ("peer", "web", "fresh", "secure") if name in params
+    ]
 
 
 def is_brought(kind: Kind) -> bool:
@@ -89,9 +91,7 @@ def started(
 
 
 @pytest.fixture
-def web(
-    request: pytest.FixtureRequest, started: dict[str, Running]
-) -> Callable[[str], HttpPeer]:
+def web(request: pytest.FixtureRequest, started: dict[str, Running]) -> Callable[[str], HttpPeer]:
     """A server over HTTP that other tests use, too: what it is in a place of this one."""
     kind, version = request.param
     if kind.name not in started:
@@ -102,9 +102,7 @@ def web(
 
 
 @pytest.fixture
-def fresh(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[Callable[[str], HttpPeer]]:
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], HttpPeer]]:
     """A server over HTTP for each place of a test, which may do with it as it likes."""
     kind, version = request.param
     at = request.getfixturevalue("peers_at") if is_brought(kind) else None

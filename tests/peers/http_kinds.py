@@ -32,7 +32,13 @@ def _one(*how: str):
 
 
 def _node(*what: str):
-    return lambda at: [at.node, "--import", at.script("over_http.mjs"), at.script(what[0]), *what[1:]]
+    return lambda at: [
+        at.node,
+        "--import",
+        at.script("over_http.mjs"),
+        at.script(what[0]),
+        *what[1:],
+    ]
 
 
 def _everything(at):
@@ -41,14 +47,10 @@ def _everything(at):
 
 
 PYTHON_TWO = HttpKind("python-2", VERSIONS, _two(), is_brought=False)
-PYTHON_TWO_JSON = HttpKind(
-    "python-2-json", VERSIONS, _two("json"), streams=False, is_brought=False
-)
+PYTHON_TWO_JSON = HttpKind("python-2-json", VERSIONS, _two("json"), streams=False, is_brought=False)
 PYTHON_ONE = HttpKind("python-1", OLDER, _one(), asks_outside=True)
 PYTHON_ONE_JSON = HttpKind("python-1-json", OLDER, _one("json"), streams=False)
-PYTHON_ONE_STATELESS = HttpKind(
-    "python-1-stateless", OLDER, _one("stateless"), sessions=False
-)
+PYTHON_ONE_STATELESS = HttpKind("python-1-stateless", OLDER, _one("stateless"), sessions=False)
 PYTHON_ONE_PLAIN = HttpKind(
     "python-1-stateless-json", OLDER, _one("stateless", "json"), streams=False, sessions=False
 )

@@ -7,6 +7,7 @@ import inspect
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +22,7 @@ from peers.kit import is_progress
 import snodo_actors as snodo
 from supervisors import receive, self_
 
+FIXTURES = {"web", "fresh", "secure"}
 MARK = "x-test"
 """The header that tells the requests of one test from those of another."""
 
@@ -33,7 +35,9 @@ class Running:
         self.log = log
         self._command = [str(part) for part in kind.command(at)]
         self._env = {**os.environ, "CASE_LOG": str(log), "PORT": "0", **env}
+        self.is_secure = "TLS_CERT" in env
         self._port = 0
+        self._asking = threading.Lock()
         self.start()
 
     def start(self) -> None:
@@ -50,18 +54,29 @@ class Running:
     @property
     def port(self) -> int:
         """Where it listens; waited for."""
-        if not self._listens:
-            assert self._process.stdout is not None
-            words = self._process.stdout.readline().split()
-            assert words[:1] == ["PORT"], f"{self._command} does not start"
-            self._port = int(words[1])
-            self._listens = True
-        return self._port
+        with self._asking:  # tests in two threads may want to know
+            if not self._listens:
+                assert self._process.stdout is not None
+                words = self._process.stdout.readline().split()
+                assert words[:1] == ["PORT"], f"{self._command} does not start"
+                self._port = int(words[1])
+                self._listens = True
+            return self._port
 
     def kill(self) -> None:
         """End it as the system does."""
         self._process.send_signal(signal.SIGKILL)
         self._process.communicate()
+
+    def start_again(self) -> None:
+        """Start it at the port it had; until it listens."""
+        self.start()
+        assert self.port
+
+    def restart(self) -> None:
+        """Kill it, and start it at the port it had."""
+        self.kill()
+        self.start_again()
 
     def stop(self) -> None:
         """End it by the end of its stdin: it has to come by itself."""
@@ -82,10 +97,12 @@ class HttpPeer(Server):
         self.version = version
         self.running = running
         self.tag = tag
+        self.host = "127.0.0.1"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.running.port}/mcp"
+        scheme = "https" if self.running.is_secure else "http"
+        return f"{scheme}://{self.host}:{self.running.port}/mcp"
 
     @property
     def target(self) -> Any:
@@ -112,13 +129,12 @@ def both(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     `web` is a server that other tests use, too; `fresh` is one of its own.
     """
     signature = inspect.signature(test)
-    (fixture,) = {"web", "fresh"} & set(signature.parameters)
+    (fixture,) = FIXTURES & set(signature.parameters)
 
     @functools.wraps(test)
     def run(**fixtures: Any) -> None:
         make = fixtures.pop(fixture)
         peers = {name: make(name) for name in ("asyncio", "trio")}
-        assert all(one.running.port for one in peers.values())
 
         def in_place(name: str) -> None:
             place = PLACES[name]()

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import PATIENCE
 from peers.http_kinds import (
     EACH_VERSION,
-    PYTHON_ONE,
-    PYTHON_TWO,
-    TYPESCRIPT_ONE,
-    WITH_STREAMS,
 )
 from peers.http_kit import both, closes
-from peers.kinds import LATER, MODERN, named
+from peers.kinds import MODERN, named
 from peers.kit import answers, said
-from peers.test_input import BO, FOLDER, User
-
-import snodo_actors as snodo
-from supervisors import receive, self_
+from peers.test_input import FOLDER, User
 
 # Answers that are no streams, and a server that forgets, ask nothing.
 ASKING = [

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from peers.http_kinds import EACH_ERA, EACH_VERSION, KINDS, NEWEST
-from peers.http_kit import both, closes, waits
-from peers.kinds import EVERYTHING, LATER, MODERN, named
-from peers.kit import answers, is_progress, said
 from case_servers import timed_out
+from peers.http_kinds import EACH_ERA, NEWEST
+from peers.http_kit import both, closes, waits
+from peers.kinds import EVERYTHING, MODERN, named
+from peers.kit import answers, is_progress, said
 
 import snodo_actors as snodo
 from supervisors import receive, self_
@@ -15,7 +15,7 @@ from supervisors import receive, self_
 JSON, STREAM = "application/json", "text/event-stream"
 
 
-@pytest.mark.parametrize("web", EACH_VERSION, ids=named, indirect=True)
+@pytest.mark.parametrize("web", EACH_ERA, ids=named, indirect=True)
 @both
 async def test_what_there_is(at, web):
     words = web.words

@@ -110,7 +110,7 @@ async def complete(ref: Any, argument: Any, context: Any) -> Completion:
 
 
 def over_http(*how: str) -> None:
-    import over_http  # noqa: PLC0415  # only this way of serving needs it
+    import over_http  # only this way of serving needs it
 
     server.settings.json_response = "json" in how
     server.settings.stateless_http = "stateless" in how

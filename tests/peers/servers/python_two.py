@@ -68,8 +68,12 @@ async def slow(tag: str = "") -> str:
 
 @server.tool()
 async def change(uri: str, ctx: Context) -> str:
-    await ctx.notify_tools_changed()
-    await ctx.notify_resource_updated(uri)
+    if (ctx.protocol_version or "") < "2026-07-28":
+        await ctx.session.send_tool_list_changed()
+        await ctx.session.send_resource_updated(uri)
+    else:
+        await ctx.notify_tools_changed()
+        await ctx.notify_resource_updated(uri)
     return "told"
 
 
@@ -136,7 +140,7 @@ async def complete(ref: Any, argument: Any, context: Any) -> Completion:
 
 
 def over_http(*how: str) -> None:
-    import over_http  # noqa: PLC0415  # only this way of serving needs it
+    import over_http  # only this way of serving needs it
 
     options = {"json_response": "json" in how, "stateless_http": "stateless" in how}
     over_http.serve(server.streamable_http_app(**options), note)
