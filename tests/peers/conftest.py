@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,10 +35,9 @@ def is_brought(kind: Kind) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the first test that needs the install take the time of it, too."""
     for item in items:
-        if item.path.is_relative_to(HERE):
-            if any(map(is_brought, kinds_of(item))):
-                item.add_marker(pytest.mark.timeout(2 * LIMIT))
-                return
+        if item.path.is_relative_to(HERE) and any(map(is_brought, kinds_of(item))):
+            item.add_marker(pytest.mark.timeout(2 * LIMIT))
+            return
 
 
 @pytest.fixture(scope="session")
@@ -116,8 +115,10 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[
     stop(running)
 
 
-def stop(running: Iterable[Running]) -> None:
+def stop(running: Collection[Running]) -> None:
     """End them all, also if one of them does not end as it should."""
+    for one in running:
+        one.ask_to_stop()
     with contextlib.ExitStack() as stack:
         for one in running:
             stack.callback(one.stop)

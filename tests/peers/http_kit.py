@@ -78,8 +78,15 @@ class Running:
         self.kill()
         self.start_again()
 
+    def ask_to_stop(self) -> None:
+        """End its stdin; nothing is waited for."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.stdin = None
+
     def stop(self) -> None:
         """End it by the end of its stdin: it has to come by itself."""
+        self.ask_to_stop()
         try:
             self._process.communicate(timeout=PATIENCE)
         finally:
@@ -124,9 +131,9 @@ class HttpPeer(Server):
 
 
 def both(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Make a plain test of a coroutine function of `at` and `web` or `fresh`, on both loops at once.
+    """Make a plain test of a coroutine function of `at` and a peer, on both loops at once.
 
-    `web` is a server that other tests use, too; `fresh` is one of its own.
+    `web` is a server that other tests use, too; `fresh` is one of its own, and so is `secure`.
     """
     signature = inspect.signature(test)
     (fixture,) = FIXTURES & set(signature.parameters)

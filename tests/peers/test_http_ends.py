@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from case_servers import PATIENCE, lost, took
-from peers.http_kinds import MAIN_ERAS, NEWEST, TYPESCRIPT_ONE
+from peers.http_kinds import MAIN_ERAS, NEWEST, PYTHON_ONE, TYPESCRIPT_ONE, TYPESCRIPT_TWO
 from peers.http_kit import both, waits
-from peers.kinds import MODERN, named
+from peers.kinds import LATER, MODERN, named
 from peers.kit import answers
 
 import snodo_actors as snodo
@@ -76,7 +76,9 @@ async def test_a_killed_server(at, fresh):
         assert end["status"] == 200
 
 
-@pytest.mark.parametrize("fresh", NEWEST, ids=named, indirect=True)
+@pytest.mark.parametrize(
+    "fresh", [(PYTHON_ONE, LATER), (TYPESCRIPT_TWO, MODERN)], ids=named, indirect=True
+)
 @both
 async def test_in_a_supervision_tree(at, fresh):
     name = f"peer on {at.backend}"
