@@ -262,7 +262,7 @@ class HttpWorker(StreamingWorker):
                 self._report(Finished(self._slot, reusable))
             case says.Response():
                 if self._broke_off is not None and deed.head.status >= HTTPStatus.BAD_REQUEST:
-                    exchange.refuse(self._broke_off)  # it refuses to go on, and does not answer
+                    exchange.refuse(self._broke_off, "unknown")  # no answer: it refuses to go on
                 else:
                     self._answered(exchange, deed)
                 if self._detached:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from case_servers import LEGACY, MODERN, across, echoes, everywhere, text_of, took
+from case_servers import LEGACY, MODERN, across, echoes, everywhere, lost, text_of, took
 from http_exchange import STREAM
-from http_server import note, result, text
+from http_server import error, note, result, text
 
 import supervisors
 
@@ -134,4 +134,34 @@ async def test_the_rest_of_an_answer_comes_when_the_server_says(at, serve):
     assert again.all("last-event-id") == ["e-7"]
     assert again.first("mcp-session-id") == "session-1"
     assert len(server.received("tool bug")) == 1, "it is not sent again"
+    await at.get(client.close())
+
+
+REFUSALS = {
+    "an error": lambda exchange: exchange.json(error(None, -32000, "no such session"), 400),
+    "no message": lambda exchange: exchange.respond(404, kind=""),
+    "nothing": lambda exchange: exchange.end(),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+@across
+async def test_a_call_whose_rest_is_refused_may_have_run(at, serve, refusal):
+    """What is refused is to hear of it."""
+    server = serve(sessions=True)
+
+    def bug(exchange):
+        exchange.stream()
+        exchange.chunk(b"retry: 10\n\n")
+        exchange.event(note(level="info", data="x"), id="e-7")
+        exchange.end()
+
+    server.on("tool bug", bug)
+    server.on("GET", refusal)
+    client = await at.get(server.connect())
+    failed = await at.error(client.call_tool("bug"))
+    lost(failed)
+    assert failed.delivery == "unknown"
+    assert server.received("GET")
+    await echoes(at, client)
     await at.get(client.close())
