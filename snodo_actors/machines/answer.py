@@ -23,6 +23,7 @@ from snodo_actors.machines.answer_deeds import (
     Unauthenticated,
 )
 from snodo_actors.machines.answer_head import is_event_stream, settled
+from snodo_actors.machines.refusals import is_refusal, tells_of_session
 from snodo_actors.wire import codec
 from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
 from snodo_actors.wire.jsonrpc import server_error
@@ -195,6 +196,9 @@ class Answer:
                 refused.kind = "protocol"  # the refusal of a message, whatever its code
             return Failed(refused or not_json_rpc(head.status, body))
         if self._is_response(message):
+            lost = self._in_session and head.status == 400 and tells_of_session(message)
+            return SessionGone() if lost else Response(message, body, head)
+        if head.status >= 400 and is_refusal(message):
             return Response(message, body, head)
         return Failed(malformed_response(message))
 

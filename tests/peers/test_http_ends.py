@@ -95,10 +95,5 @@ async def test_in_a_supervision_tree(at, fresh):
 
 
 async def goes_on(at, peer, client):
-    """The next server is spoken to; who had a session gets another, if the server says 404."""
-    if peer.kind is not TYPESCRIPT_ONE:
-        await answers(at, peer, client)
-        return
-    error = await at.error(client.list_tools())  # it says 400, which may mean anything
-    assert isinstance(error, snodo.ServerError)
-    assert "No valid session ID" in error.message
+    """The next server is spoken to; who had a session gets another, be it told by 404 or by 400."""
+    await answers(at, peer, client)

@@ -45,7 +45,7 @@ FOREIGN = [
     b'{"jsonrpc":"2.0","id":2,"result":{}}',
     b'{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}',
     b'{"jsonrpc":"2.0","id":"1","result":{}}',
-    b'{"jsonrpc":"2.0","id":"1","error":{"code":1,"message":""}}',
+    b'{"jsonrpc":"2.0","id":"1","error":{"code":"1"}}',
     b'{"jsonrpc":"2.0","id":true,"result":{}}',
     b'{"jsonrpc":"2.0","id":true,"error":{"code":1,"message":""}}',
     b'{"jsonrpc":"2.0","id":false,"error":{"code":1,"message":""}}',
@@ -95,6 +95,39 @@ def test_a_body_is_read_whatever_the_status(outcome, body, status):
     said = told(hear(http(status, body, JSON)))
 
     assert ["over, reusable", outcome or http_status(status, body)] == said
+
+
+@pytest.mark.parametrize(
+    ("is_shown", "status"), [(False, 200), (False, 302), (True, 400), (True, 406), (True, 500)]
+)
+def test_a_refusal_under_a_name_the_server_made_up_is_shown(is_shown, status):
+    body = b'{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}'
+
+    said = told(hear(http(status, body, JSON)))
+    assert said == ["over, reusable", response(body) if is_shown else malformed(body)]
+
+
+NO_SESSION = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid Session"}}'
+
+
+@pytest.mark.parametrize(
+    ("is_lost", "body", "status", "in_session"),
+    [
+        (True, NO_SESSION, 400, True),
+        (True, NO_SESSION.replace(b'"error"', b'"id":null,"error"'), 400, True),
+        (False, NO_SESSION, 400, False),
+        (False, NO_SESSION, 409, True),
+        (False, NO_SESSION, 200, True),
+        (False, NO_SESSION.replace(b"-32000", b"-32602"), 400, True),
+        (False, NO_SESSION.replace(b"Session", b"thing"), 400, True),
+        (False, NO_SESSION.replace(b'"error"', b'"id":1,"error"'), 400, True),
+    ],
+)
+def test_a_400_may_tell_of_the_session(is_lost, body, status, in_session):
+    over, said = told(hear(http(status, body, JSON), in_session=in_session))
+
+    assert over == "over, reusable"
+    assert said == ("SessionGone" if is_lost else response(body))
 
 
 def test_a_response_comes_with_its_text_and_its_headers():
