@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.append(sys.path.pop(0))  # last: `http` beside this file is not Python's
+
 from actor_cases.catalogue import cases
 from actor_cases.rounds import run_rounds
 from actor_cases.tables import print_tables

@@ -20,6 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.append(sys.path.pop(0))  # last: `http` beside this file is not Python's
+
 from chaos_parts.callers import Callers
 from chaos_parts.landlord import Landlord
 from chaos_parts.listeners import Listeners

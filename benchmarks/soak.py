@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+sys.path.append(sys.path.pop(0))  # last: `http` beside this file is not Python's
+
 from soak_parts.callers import Caller, ask_in_task, ask_in_thread
 from soak_parts.checks import Checks
 from soak_parts.ledger import Gate, Ledger

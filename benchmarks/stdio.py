@@ -18,6 +18,8 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.append(sys.path.pop(0))  # last: `http` beside this file is not Python's
+
 from stdio_cases.rounds import run_rounds
 from stdio_cases.tables import print_tables
 from stdio_cases.work import measure
