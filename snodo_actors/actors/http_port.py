@@ -8,7 +8,6 @@ knows what only the connection as a whole can know.
 from __future__ import annotations
 
 import functools
-from collections import deque
 from math import inf
 from typing import Any, ClassVar
 
@@ -38,13 +37,13 @@ from snodo_actors.actors.http_streams import StreamExchange, Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
+from snodo_actors.actors.unsettled import Unsettled
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import renewal
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.errors import Error
-from snodo_actors.words.failures import timed_out
-from snodo_actors.words.lost import connection_closed, owner_ended
+from snodo_actors.words.lost import owner_ended
 from snodo_actors.words.types import Session
 from snodo_actors.words.versions import is_stateless
 from supervisors import (
@@ -88,8 +87,7 @@ class HttpPort(BookKeeper):
         family.port = self.ref
         family.version = None
         self._open_books(family)
-        self._waiting: deque[Request] = deque()
-        self._ready: list[Ready] = []
+        self._early = Unsettled(self.node)
         self._calls: set[CallExchange] = set()
         """What was sent or will be, wherever it is: with a worker, or waiting for a token."""
         when_down(self.ref).add_done_callback(self._leave_nobody)
@@ -149,7 +147,7 @@ class HttpPort(BookKeeper):
                 if self.profile is not None:
                     message.try_set(self.profile)
                 else:
-                    self._ready.append(message)
+                    self._early.tell(message)
             case ServerStreamUp():
                 self._server_stream_up()
             case ServerStreamGone(stream):
@@ -179,27 +177,20 @@ class HttpPort(BookKeeper):
         session = self._session() or self._unsettled
         if session is not None and session.id is not None and self.node.running:
             await self._end_session(session, reason, error)
-        self._refuse_ready(error)
+        self._early.refuse_ready(error, self.opening.who)
         self._close_books()
 
     def _refuse_calls(self, error: Error, reason: ExitReason) -> None:
-        waiting, self._waiting = self._waiting, deque()
-        for request in waiting:
-            request.server_ended(reason)
+        self._early.refuse_calls(reason)
         for exchange in tuple(self._calls):
             exchange.refuse(error, None if exchange.sent else "never_sent")
-
-    def _refuse_ready(self, error: Error) -> None:
-        ready, self._ready = self._ready, []
-        for one in ready:
-            one.try_fail(error.again().named(self.opening.who))
 
     def _leave_nobody(self, down: Future[ExitReason]) -> None:
         """Tell who still waits, as nobody else does where a port is killed; workers end by it."""
         reason = down.get()
         error = self._cause or ended_because(reason)
         self._refuse_calls(error, reason)
-        self._refuse_ready(error)
+        self._early.refuse_ready(error, self.opening.who)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -249,11 +240,8 @@ class HttpPort(BookKeeper):
     def _begin(self, profile: HttpProfile) -> None:
         """Let calls go out."""
         self.profile = profile
-        for ready in self._ready:
-            ready.try_set(self.profile)
-        self._ready.clear()
-        while self._waiting:
-            self._send(self._waiting.popleft(), profile)
+        for request in self._early.settled(profile):
+            self._send(request, profile)
 
     def _open_server_stream(self, session: Session) -> None:
         """Open the session's standing stream, with a token if there are any."""
@@ -352,29 +340,12 @@ class HttpPort(BookKeeper):
             return
         if self.profile is not None:
             self._send(request, self.profile)
-        elif len(self._waiting) >= MAX_WAITING:
-            request.refuse(connection_closed(("max_pending", MAX_WAITING), delivery="never_sent"))
         else:
-            self._waiting.append(request)
-            timeout = request.timeouts.timeout
-            if timeout is not None:
-                timer = self.node.after(
-                    timeout, lambda: request.refuse(timed_out(timeout, delivery="never_sent"))
-                )
-                request.add_done_callback(lambda _request: timer.cancel())
+            self._early.take(request)
 
     def _send(self, request: Request, profile: Profile) -> None:
-        if request.done():
+        if not request.is_fit_for(profile):
             return
-        if request.profile is not profile:
-            try:
-                refused = request.prepare(profile)
-            except (TypeError, ValueError) as error:
-                request.try_fail(error)
-                return
-            if refused is not None:
-                request.try_fail(refused)
-                return
         fields = request.fields
         if request.method == "tools/call" and is_stateless(profile.version):
             fields += self._family.tools.fields(request.params, request.definition)

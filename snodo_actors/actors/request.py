@@ -156,6 +156,20 @@ class Request(Future[Any]):
         self.line = codec.encode_ascii(jsonrpc.request(self.id, self.method, params)) + b"\n"
         return self._prepare_head(profile, params) if profile.has_head else None
 
+    def is_fit_for(self, profile: Profile) -> bool:
+        """Make it ready to be sent on a connection of this *profile*; False: it has failed."""
+        if self.done():
+            return False
+        if self.profile is not profile:
+            try:
+                refused: Exception | None = self.prepare(profile)
+            except (TypeError, ValueError) as error:
+                refused = error
+            if refused is not None:
+                self.try_fail(refused)
+                return False
+        return True
+
     def _prepare_head(self, profile: Profile, params: Mapping[str, Any]) -> Error | None:
         fields = profile.head(self, params)
         if isinstance(fields, Error):

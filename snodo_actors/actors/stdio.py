@@ -6,7 +6,6 @@ the server. While the version is being settled, requests wait in it, each within
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,15 +15,15 @@ from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.handlers import Raised, Returned
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.stdio_opening import Opening
-from snodo_actors.actors.stdio_peer import MAX_PENDING, Peer
+from snodo_actors.actors.stdio_peer import Peer
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
+from snodo_actors.actors.unsettled import Unsettled
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import negotiation as talks
 from snodo_actors.ports.child import Broken, Exit
 from snodo_actors.wire import jsonrpc
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.errors import Error
-from snodo_actors.words.failures import timed_out
 from snodo_actors.words.lost import connection_closed, owner_ended
 from snodo_actors.words.types import JSONObject, Session
 from supervisors import (
@@ -95,8 +94,7 @@ class StdioPort(GenServer):
         """Start the server and begin to settle the version."""
         self.opening = opening
         self.profile: Profile | None = None
-        self._waiting: deque[Request] = deque()
-        self._ready: list[Ready] = []
+        self._early = Unsettled(self.node)
         self._peers: list[Peer] = []
         self._cause: Error | None = None
         if opening.owner is not None:
@@ -135,7 +133,7 @@ class StdioPort(GenServer):
                 if self.profile is not None:
                     message.try_set(self.profile)
                 else:
-                    self._ready.append(message)
+                    self._early.tell(message)
             case _Ended():
                 if message.peer is peer:
                     peer.ended(message.how)
@@ -177,12 +175,8 @@ class StdioPort(GenServer):
         error = self._cause or ended_because(reason)
         for peer in self._peers:
             peer.lose(error, ours=error.cause == "closed")
-        waiting, self._waiting = self._waiting, deque()
-        for request in waiting:
-            request.server_ended(reason)
-        ready, self._ready = self._ready, []
-        for one in ready:
-            one.try_fail(error.again().named(self.opening.who))
+        self._early.refuse_calls(reason)
+        self._early.refuse_ready(error, self.opening.who)
         return error
 
     def format_status(self) -> Any:
@@ -245,11 +239,8 @@ class StdioPort(GenServer):
         capabilities = self.opening.client.capabilities
         under_way = self._peer.under_way
         self.profile = Profile(version, session, self._meta(version), capabilities, under_way)
-        for ready in self._ready:
-            ready.try_set(self.profile)
-        self._ready.clear()
-        while self._waiting:
-            self._send(self._waiting.popleft(), self.profile)
+        for request in self._early.settled(self.profile):
+            self._send(request, self.profile)
 
     def _meta(self, version: str) -> JSONObject:
         client = self.opening.client
@@ -262,27 +253,9 @@ class StdioPort(GenServer):
             return
         if self.profile is not None:
             self._send(request, self.profile)
-        elif len(self._waiting) >= MAX_PENDING:
-            request.refuse(connection_closed(("max_pending", MAX_PENDING), delivery="never_sent"))
         else:
-            self._waiting.append(request)
-            timeout = request.timeouts.timeout
-            if timeout is not None:
-                timer = self.node.after(
-                    timeout, lambda: request.refuse(timed_out(timeout, delivery="never_sent"))
-                )
-                request.add_done_callback(lambda _request: timer.cancel())
+            self._early.take(request)
 
     def _send(self, request: Request, profile: Profile) -> None:
-        if request.done():
-            return
-        if request.profile is not profile:
-            try:
-                refused = request.prepare(profile)
-            except (TypeError, ValueError) as error:
-                request.try_fail(error)
-                return
-            if refused is not None:
-                request.try_fail(refused)
-                return
-        self._peer.send(request)
+        if request.is_fit_for(profile):
+            self._peer.send(request)
