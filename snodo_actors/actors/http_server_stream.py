@@ -17,6 +17,7 @@ from snodo_actors.actors import caching
 from snodo_actors.actors.handlers import Handlers, Raised, Returned
 from snodo_actors.actors.http_exchange import OwnExchange
 from snodo_actors.actors.http_messages import Came, Family, Post, ServerStreamUp
+from snodo_actors.actors.http_stream import StreamEvents
 from snodo_actors.actors.http_worker_streams import POSTED
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.machines.input_requests import answerable
@@ -110,7 +111,7 @@ class HttpServerStream(GenServer):
         limit = family.connect_timeout
         try:
             with anyio.fail_after(inf if limit is None else limit):
-                self._link = await open_link(self.node, family.origin, _Events(self.ref))
+                self._link = await open_link(self.node, family.origin, StreamEvents(self.ref))
         except (TimeoutError, Error):
             return self._try_later()
         self._link.send(Outgoing("GET", fields, b"", keep_alive=False), max_bytes=None)
@@ -199,18 +200,3 @@ class HttpServerStream(GenServer):
         own = OwnExchange(reply.message, POSTED, deadline, lambda _outcome, _headers: None)
         own.session = self._session
         self._family.port.send(Post(own))
-
-
-class _Events:
-    """Tells the actor what its connection brings."""
-
-    __slots__ = ("_stream",)
-
-    def __init__(self, stream: Ref) -> None:
-        self._stream = stream
-
-    def came(self, items: list[Item]) -> None:
-        self._stream.send(Came(items))
-
-    def lost(self, reason: object) -> None:
-        """An idle connection is none of a stream's."""

@@ -59,10 +59,12 @@ class HttpStream(GenServer):
     async def handle_continue(self, term: Exchange) -> Any:
         """Open the connection and send the request; the subscription minds the time."""
         family = self._family
-        limit = family.connect_timeout
+        limit, events = family.connect_timeout, StreamEvents(self.ref)
         try:
             with anyio.fail_after(inf if limit is None else limit):
-                self._link = link = await open_link(self.node, family.origin, _Events(self.ref))
+                self._link = link = await open_link(
+                    self.node, family.origin, StreamEvents(self.ref)
+                )
         except TimeoutError:
             return self._fail(could_not_connect("timeout"))
         except Error as error:
@@ -148,8 +150,8 @@ class HttpStream(GenServer):
             self._link.close()
 
 
-class _Events:
-    """Tells the actor what its connection brings."""
+class StreamEvents:
+    """Tells the actor of a stream what its connection brings."""
 
     __slots__ = ("_stream",)
 

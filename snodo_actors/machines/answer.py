@@ -22,10 +22,18 @@ from snodo_actors.machines.answer_deeds import (
     Streaming,
     Unauthenticated,
 )
-from snodo_actors.machines.answer_head import is_event_stream, settled
+from snodo_actors.machines.answer_head import settled
 from snodo_actors.machines.refusals import is_refusal, tells_of_session
 from snodo_actors.wire import codec
-from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
+from snodo_actors.wire.http1 import (
+    End,
+    Head,
+    Item,
+    Malformed,
+    TooLarge,
+    Truncated,
+    is_event_stream,
+)
 from snodo_actors.wire.jsonrpc import server_error
 from snodo_actors.wire.sse import EventStream, Parsed
 from snodo_actors.wire.sse import TooLarge as EventTooLarge

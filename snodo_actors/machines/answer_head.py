@@ -5,20 +5,10 @@ Knows statuses and fields; knows nothing of JSON-RPC.
 
 from __future__ import annotations
 
-from typing import Final
-
 from snodo_actors.machines.answer_deeds import Accepted, Failed, SessionGone, Unauthenticated
 from snodo_actors.machines.authorization import Refresh, judge
 from snodo_actors.wire.http1 import Head
 from snodo_actors.words.lost import content_coded
-
-_EVENT_STREAM: Final = b"text/event-stream"
-
-
-def is_event_stream(head: Head) -> bool:
-    """Tell whether events follow."""
-    media_type = head.first(b"content-type") or b""
-    return media_type[: len(_EVENT_STREAM)].lower() == _EVENT_STREAM
 
 
 def settled(
