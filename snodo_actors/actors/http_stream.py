@@ -62,9 +62,7 @@ class HttpStream(GenServer):
         limit, events = family.connect_timeout, StreamEvents(self.ref)
         try:
             with anyio.fail_after(inf if limit is None else limit):
-                self._link = link = await open_link(
-                    self.node, family.origin, StreamEvents(self.ref)
-                )
+                self._link = link = await open_link(self.node, family.origin, events)
         except TimeoutError:
             return self._fail(could_not_connect("timeout"))
         except Error as error:
@@ -159,6 +157,7 @@ class StreamEvents:
         self._stream = stream
 
     def came(self, items: list[Item]) -> None:
+        """Hand over what came."""
         self._stream.send(Came(items))
 
     def lost(self, reason: object) -> None:
