@@ -1,0 +1,1 @@
+"""The words of authorization: errors, metadata and clients."""
