@@ -1,0 +1,164 @@
+"""Finds the authorization server of an MCP server, and what it can do."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from snodo_actors.oauth.fetch import Fetcher
+from snodo_actors.oauth.machines.discovery import (
+    choose_issuer,
+    refuse_issuer,
+    refuse_resource,
+    resource_metadata_urls,
+    server_metadata_urls,
+    usual_endpoints,
+)
+from snodo_actors.oauth.machines.urls import canonical_resource, check_endpoint, origin
+from snodo_actors.oauth.words.errors import AuthorizationError
+from snodo_actors.oauth.words.metadata import (
+    M,
+    ResourceMetadata,
+    ServerMetadata,
+    read_metadata,
+)
+
+_log = logging.getLogger("snodo_actors.oauth")
+
+_ABSENT = range(300, 500)
+"""Statuses that mean: look at the next place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where tokens for the MCP server at *server_url* are had.
+
+    *resource* is what they are for, as the server itself writes it.
+    """
+
+    server_url: str
+    resource: str
+    metadata: ServerMetadata
+    resource_metadata: str | None = None
+    scopes_supported: tuple[str, ...] | None = None
+
+    @property
+    def issuer(self) -> str:
+        """The authorization server."""
+        return self.metadata.issuer
+
+
+async def discover(
+    fetcher: Fetcher,
+    server_url: str,
+    *,
+    named: str | None,
+    registered: str | None,
+    before: str | None,
+) -> Place:
+    """Find where tokens for *server_url* are had.
+
+    *named* is where its challenge said that its metadata are; *registered* the only issuer we are
+    known at, *before* the one that issued the tokens so far.
+
+    Raises:
+        AuthorizationError: There are no metadata to be believed.
+    """
+    refused = check_endpoint(server_url)
+    if refused is not None:
+        raise AuthorizationError(
+            "discovery", f"tokens are not sent to {server_url}: {refused}; use its https URL"
+        )
+    found = await _resource_metadata(fetcher, server_url, named)
+    if found is None:  # a server of before 2025-06-18: it is its own authorization server
+        issuer = origin(server_url)
+        _check_registered(registered, (issuer,), server_url)
+        metadata = await server_metadata(fetcher, issuer)
+        resource = canonical_resource(server_url)
+        metadata = usual_endpoints(issuer) if metadata is None else metadata
+        return Place(server_url, resource, metadata)
+    where, about = found
+    issuer = choose_issuer(about, registered=registered, before=before)
+    if issuer is None:
+        _check_registered(registered, about.authorization_servers, server_url)
+        raise AuthorizationError(
+            "discovery", f"the metadata of {server_url} name no authorization server"
+        )
+    metadata = await server_metadata(fetcher, issuer)
+    if metadata is None:
+        raise AuthorizationError(
+            "discovery",
+            f"the authorization server {issuer} has no metadata at any of "
+            f"{', '.join(server_metadata_urls(issuer))}",
+        )
+    return Place(server_url, about.resource, metadata, where, about.scopes_supported)
+
+
+def _check_registered(registered: str | None, issuers: tuple[str, ...], server_url: str) -> None:
+    if registered is not None and registered not in issuers:
+        raise AuthorizationError(
+            "registration",
+            f"the client is registered at {registered}, and {server_url} takes tokens of "
+            f"{', '.join(issuers) or 'nobody'}: register there too, and give that client",
+        )
+
+
+async def _resource_metadata(
+    fetcher: Fetcher, server_url: str, named: str | None
+) -> tuple[str, ResourceMetadata] | None:
+    """Find the metadata of the server; None: it has none."""
+    found = await _first(fetcher, resource_metadata_urls(server_url, named), ResourceMetadata)
+    if found is None:
+        return None
+    where, metadata = found
+    refused = refuse_resource(metadata, server_url)
+    if refused is not None:
+        raise AuthorizationError("discovery", f"the metadata at {where} do not count: {refused}")
+    return where, metadata
+
+
+async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | None:
+    """Find the metadata of the authorization server; None: it has none."""
+    refused = check_endpoint(issuer)
+    if refused is not None:
+        raise AuthorizationError(
+            "discovery", f"the authorization server {issuer!r} is refused: {refused}"
+        )
+    found = await _first(fetcher, server_metadata_urls(issuer), ServerMetadata)
+    if found is None:
+        return None
+    where, metadata = found
+    refused = refuse_issuer(metadata, issuer)
+    if refused is not None:
+        raise AuthorizationError("discovery", f"the metadata at {where} do not count: {refused}")
+    for endpoint in (
+        metadata.authorization_endpoint,
+        metadata.token_endpoint,
+        metadata.registration_endpoint,
+    ):
+        refused = None if endpoint is None else check_endpoint(endpoint)
+        if refused is not None:
+            raise AuthorizationError(
+                "discovery",
+                f"the metadata at {where} name {endpoint!r}, which is refused: {refused}",
+            )
+    return metadata
+
+
+async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[str, M] | None:
+    """Read the document at the first place that has one."""
+    for place in places:
+        answer = await fetcher.fetch("GET", place, headers=[("accept", "application/json")])
+        if answer.status == 200:
+            metadata = read_metadata(answer.json(), kind)
+            if isinstance(metadata, str):
+                raise AuthorizationError(
+                    "discovery", f"the metadata at {place} cannot be read: {metadata}"
+                )
+            _log.debug("metadata found at %s", place)
+            return place, metadata
+        if answer.status not in _ABSENT:
+            raise AuthorizationError(
+                "discovery", f"{place} answered with HTTP status {answer.status}; try again later"
+            )
+    return None

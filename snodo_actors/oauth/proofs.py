@@ -1,0 +1,79 @@
+"""Proofs that whoever uses a token has the key it is bound to (DPoP, RFC 9449).
+
+One key for each MCP server, so that two authorization servers cannot tell that they serve the same
+client; the newest nonce of each origin.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from snodo_actors.oauth.keys import SigningKey
+from snodo_actors.oauth.machines.signed import proof_claims, proof_header
+from snodo_actors.oauth.machines.urls import origin
+from snodo_actors.oauth.store import Store
+
+HEADER = "dpop"
+NONCE = "dpop-nonce"
+MAX_NONCE = 1024
+"""Characters of a nonce that are kept."""
+MAX_ORIGINS = 10_000
+
+
+class Proofs:
+    """The keys of one provider, and what the servers want to see in the proofs."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._keys: dict[str, SigningKey] = {}
+        self._nonces: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    async def load(self, resource: str) -> SigningKey:
+        """Find the key for *resource*, or make it; the lock of its tokens is held."""
+        key = self._keys.get(resource)
+        if key is None:
+            name = f"dpop:{resource}"
+            kept = await self._store.load(name)
+            if kept is not None:
+                key = SigningKey.from_jwk(kept)
+            else:
+                key = SigningKey.generate()
+                await self._store.save(name, key.to_jwk())
+            with self._lock:
+                _put(self._keys, resource, key)
+        return key
+
+    def headers(
+        self, resource: str, method: str, url: str, token: str | None = None
+    ) -> list[tuple[str, str]]:
+        """Build the header with a new proof for one request; the key is loaded already."""
+        key = self._keys[resource]
+        claims = proof_claims(
+            method,
+            url,
+            time.time(),
+            secrets.token_urlsafe(16),
+            token=token,
+            nonce=self._nonces.get(origin(url)),
+        )
+        return [(HEADER, key.sign(proof_header(key.public_jwk()), claims))]
+
+    def answered(self, url: str, headers: Mapping[str, Any]) -> None:
+        """Keep the nonce that an answer brought."""
+        nonce = headers.get(NONCE)
+        if isinstance(nonce, str) and 0 < len(nonce) <= MAX_NONCE:
+            with self._lock:
+                _put(self._nonces, origin(url), nonce)
+
+
+def _put(table: dict[str, Any], name: str, value: object) -> None:
+    """Keep *value* as the newest of a bounded number."""
+    table.pop(name, None)
+    table[name] = value
+    while len(table) > MAX_ORIGINS:
+        del table[next(iter(cast("dict[str, object]", table)))]

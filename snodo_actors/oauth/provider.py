@@ -1,0 +1,336 @@
+"""What all token providers do: keep tokens, renew them once for everybody, and know when to stop.
+
+How tokens are had at first is for each kind of provider.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import httpx
+
+from snodo_actors.oauth.discovery import Place, discover
+from snodo_actors.oauth.fetch import Fetcher
+from snodo_actors.oauth.flights import Flights
+from snodo_actors.oauth.machines.attempts import Attempts
+from snodo_actors.oauth.machines.oauth_error import OAuthError
+from snodo_actors.oauth.machines.refusal import Renew, StepUp, Take, decide
+from snodo_actors.oauth.machines.scopes import choose_scopes
+from snodo_actors.oauth.machines.token_answer import read_token_answer
+from snodo_actors.oauth.machines.token_request import Form, refresh_form
+from snodo_actors.oauth.machines.urls import canonical_resource
+from snodo_actors.oauth.proofs import Proofs
+from snodo_actors.oauth.store import MemoryStore, Store
+from snodo_actors.oauth.token_endpoint import ask_token_endpoint, failure
+from snodo_actors.oauth.words.client import RegisteredClient
+from snodo_actors.oauth.words.errors import AuthorizationError, Step
+from snodo_actors.oauth.words.tokens import Tokens
+from snodo_actors.words.checks import positive, seconds
+from snodo_actors.words.types import INHERIT, Challenge, Inherit
+
+_log = logging.getLogger("snodo_actors.oauth")
+
+TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
+"""Errors that say nothing about a refresh token."""
+REQUESTS = 12
+"""Requests that getting a token may take, at most; the lock is waited for as long as that."""
+MAX_KEPT = 10_000
+"""Servers whose tokens are kept at hand; of others they are read from the store again."""
+
+
+class Provider:
+    """A token provider for any number of servers, to be used from any task, thread or loop."""
+
+    extensions: ClassVar[Mapping[str, dict[str, Any]]] = {}
+    """The extensions of the protocol that connections with it declare."""
+    patience: float = 0.0
+    """Seconds that getting a token may take besides its requests, for a user to decide."""
+
+    def __init__(
+        self,
+        client: RegisteredClient | None,
+        *,
+        scope: str | Iterable[str] | None = None,
+        store: Store | None = None,
+        dpop: bool = False,
+        timeout: float = 30.0,
+        max_step_ups: int = 2,
+        ssl: Any = None,
+        proxy: str | Inherit | None = INHERIT,
+        allow_private_networks: bool = False,
+        transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
+    ) -> None:
+        limit = seconds("timeout", timeout)
+        if limit is None:
+            raise ValueError("timeout must be a number of seconds: a lock is held meanwhile")
+        positive("max_step_ups", max_step_ups)
+        self._given = client
+        self._scope = _scopes(scope)
+        self._store: Store = MemoryStore() if store is None else store
+        self._proofs = Proofs(self._store) if dpop else None
+        self._timeout = limit
+        self._network: dict[str, Any] = {
+            "ssl": ssl,
+            "proxy": proxy,
+            "allow_private_networks": allow_private_networks,
+            "transport": transport,
+        }
+        self._attempts = Attempts(max_step_ups)
+        self._kept: dict[str, Tokens | None] = {}
+        self._flights: Flights[Tokens | None] = Flights()
+
+    # ---- what a connection calls
+
+    async def token(self, request: Mapping[str, Any]) -> str | None:
+        """Return the token for the server at ``request["url"]``, or None: it has to ask for one.
+
+        Raises:
+            AuthorizationError: The token ended, and renewing it failed for now.
+        """
+        url = canonical_resource(request["url"])
+        kept = self._kept[url] if url in self._kept else await self._load(url)
+        if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
+            kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
+        return None if kept is None else kept.access_token
+
+    async def refresh(self, challenge: Challenge | None, request: Mapping[str, Any]) -> str:
+        """Return a token in place of ``request["token"]``, which the server refused.
+
+        Raises:
+            AuthorizationError: There is none to be had; the error says where it failed.
+        """
+        url, status, refused = (
+            canonical_resource(request["url"]),
+            request["status"],
+            request["token"],
+        )
+        wanted = () if challenge is None else tuple(challenge.scope)
+        named = None if challenge is None else challenge.resource_metadata
+        work = partial(self._mend, url, status, refused, wanted, named)
+        tokens = await self._flights.run((url, status == 403, refused, wanted), work)
+        assert tokens is not None
+        return tokens.access_token
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that tokens are sent with."""
+        return "bearer" if self._proofs is None else "dpop"
+
+    @property
+    def authorize(self) -> Callable[[str, Mapping[str, Any]], list[tuple[str, str]]] | None:
+        """What builds the headers of a request, where a token alone does not do."""
+        return None if self._proofs is None else partial(_prove, self._proofs)
+
+    @property
+    def answered(self) -> Callable[[Mapping[str, Any], int, Mapping[str, str]], None] | None:
+        """What is told of the answers, where they matter."""
+        return None if self._proofs is None else partial(_note, self._proofs)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    # ---- what each kind of provider does its own way
+
+    async def _obtain(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
+        """Get tokens for *scopes*; the lock is held."""
+        raise NotImplementedError
+
+    async def _client(self, place: Place) -> RegisteredClient | None:
+        """Find who we are at *place*, without a request; None: nobody yet."""
+        given = self._given
+        if given is not None and given.issuer is None:
+            await self._store.save(f"issuer:{given.client_id}", {"issuer": place.issuer})
+        return given
+
+    def _check(self, url: str, refused: str | None) -> None:
+        """Raise if tokens must not be obtained once more."""
+
+    _unattended: ClassVar[bool] = True
+    """Whether tokens are obtained without anybody's consent."""
+
+    # ---- keeping
+
+    async def _load(self, url: str) -> Tokens | None:
+        tokens = Tokens.from_json(await self._store.load(f"tokens:{url}"))
+        if tokens is not None and self._proofs is not None:
+            async with self._alone(url):
+                await self._proofs.load(url)
+        self._keep(url, tokens)
+        return tokens
+
+    async def _save(self, url: str, tokens: Tokens) -> Tokens:
+        await self._store.save(f"tokens:{url}", tokens.to_json())
+        self._keep(url, tokens)
+        return tokens
+
+    def _keep(self, url: str, tokens: Tokens | None) -> None:
+        self._kept[url] = tokens
+        if len(self._kept) > MAX_KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
+
+    def _alone(self, url: str) -> Any:
+        return self._store.locked(f"tokens:{url}", REQUESTS * self._timeout + self.patience)
+
+    def _fetcher(self, url: str) -> Fetcher:
+        return Fetcher(url, timeout=self._timeout, **self._network)
+
+    # ---- getting
+
+    def _renews(self, kept: Tokens) -> bool:
+        return self._unattended or kept.refresh_token is not None
+
+    async def _renew_in_time(self, url: str) -> Tokens | None:
+        """Renew what ends soon; where that is refused, the server's refusal goes on from there."""
+        async with self._alone(url):
+            kept = await self._load_locked(url)
+            if kept is None or kept.is_fresh(time.time()):
+                return kept
+            fetcher = self._fetcher(url)
+            place = await self._find(fetcher, url, kept.resource_metadata, kept)
+            if kept.refresh_token is not None and kept.issuer == place.issuer:
+                renewed = await self._renew(fetcher, place, kept)
+                if renewed is not None:
+                    return renewed
+            if self._unattended:
+                return await self._save(url, await self._obtain(fetcher, place, kept.requested))
+            return self._kept[url]
+
+    async def _mend(
+        self,
+        url: str,
+        status: int,
+        refused: str | None,
+        wanted: tuple[str, ...],
+        named: str | None,
+    ) -> Tokens:
+        """Get tokens in place of a refused one."""
+        async with self._alone(url):
+            kept = await self._load_locked(url)
+            next_step = decide(status, refused, wanted, kept, time.time())
+            if isinstance(next_step, Take):
+                return next_step.tokens
+            fetcher = self._fetcher(url)
+            named = named or (kept.resource_metadata if kept else None)
+            place = await self._find(fetcher, url, named, kept)
+            if isinstance(next_step, Renew) and next_step.tokens.issuer == place.issuer:
+                renewed = await self._renew(fetcher, place, next_step.tokens)
+                if renewed is not None:
+                    return renewed
+            if isinstance(next_step, StepUp):
+                self._step_up(url, wanted)
+            else:
+                self._check(url, refused)
+            before = () if kept is None or kept.issuer != place.issuer else kept.requested
+            scopes = choose_scopes(wanted, self._scope, place.scopes_supported, before)
+            tokens = await self._obtain(fetcher, place, scopes)
+            _log.info("got a token of %s for %s", place.issuer, url)
+            return await self._save(url, tokens)
+
+    async def _load_locked(self, url: str) -> Tokens | None:
+        """Read what the store has now, and have the key at hand."""
+        if self._proofs is not None:
+            await self._proofs.load(url)
+        tokens = Tokens.from_json(await self._store.load(f"tokens:{url}"))
+        self._keep(url, tokens)
+        return tokens
+
+    async def _find(
+        self, fetcher: Fetcher, url: str, named: str | None, kept: Tokens | None
+    ) -> Place:
+        given = self._given
+        registered = None if given is None else given.issuer
+        if given is not None and registered is None:
+            bound = await self._store.load(f"issuer:{given.client_id}")
+            registered = None if bound is None else bound.get("issuer")
+        before = None if kept is None else kept.issuer
+        return await discover(fetcher, url, named=named, registered=registered, before=before)
+
+    def _step_up(self, url: str, wanted: tuple[str, ...]) -> None:
+        if not self._attempts.allow(url, wanted, time.time()):
+            raise AuthorizationError(
+                "step_up",
+                f"{url} goes on asking for {' '.join(wanted) or 'more scopes'}, whatever was "
+                "granted: whoever runs it has to give this client or user the right",
+                delivery="answered",
+            )
+
+    async def _renew(self, fetcher: Fetcher, place: Place, kept: Tokens) -> Tokens | None:
+        """Use the refresh token of *kept*; None: it is good for nothing any more."""
+        client = await self._client(place)
+        if client is None or kept.refresh_token is None:
+            return None
+        form = refresh_form(kept.refresh_token, kept.resource)
+        try:
+            tokens = await self._ask(
+                fetcher, place, client, form, kept.requested, before=kept, step="refresh"
+            )
+        except AuthorizationError as error:
+            if error.error is None or error.error in TRANSIENT:
+                raise  # nothing was said about the token
+            _log.info("%s refused to renew a token: %s", place.issuer, error.error)
+            await self._refused(place, error.error)
+            await self._save(place.server_url, replace(kept, refresh_token=None))
+            return None
+        return await self._save(place.server_url, tokens)
+
+    async def _refused(self, place: Place, error: str) -> None:
+        """Take note of an *error* at the token endpoint."""
+
+    async def _ask(
+        self,
+        fetcher: Fetcher,
+        place: Place,
+        client: RegisteredClient | None,
+        form: Form,
+        requested: tuple[str, ...],
+        *,
+        before: Tokens | None = None,
+        step: Step = "token",
+    ) -> Tokens:
+        """Have tokens for *form*."""
+        status, body = await ask_token_endpoint(
+            fetcher,
+            place.metadata.token_endpoint,
+            form,
+            client,
+            supported=place.metadata.token_endpoint_auth_methods_supported,
+            audience=place.issuer,
+            proofs=self._proofs,
+            resource=place.server_url,
+        )
+        outcome = read_token_answer(
+            status,
+            body,
+            now=time.time(),
+            requested=requested,
+            issuer=place.issuer,
+            resource=place.resource,
+            bound=self._proofs is not None,
+            before=before,
+        )
+        if isinstance(outcome, OAuthError | str):
+            raise failure(step, f"{place.issuer} gave no token", outcome)
+        return replace(outcome, resource_metadata=place.resource_metadata)
+
+
+def _scopes(scope: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    if scope is None:
+        return None
+    return tuple(scope.split()) if isinstance(scope, str) else tuple(scope)
+
+
+def _prove(proofs: Proofs, token: str, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    url = request["url"]
+    proof = proofs.headers(canonical_resource(url), request["method"], url, token)
+    return [("authorization", f"DPoP {token}"), *proof]
+
+
+def _note(
+    proofs: Proofs, request: Mapping[str, Any], _status: int, headers: Mapping[str, str]
+) -> None:
+    proofs.answered(request["url"], headers)
