@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
-    from joserfc.jwk import ECKey, OKPKey, RSAKey
+    from joserfc.jwk import ECKey, RSAKey
 
-_CURVES: Final = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521", "EdDSA": "Ed25519"}
+_CURVES: Final = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
 _RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _RSA_BITS: Final = 3072
 
@@ -21,7 +21,7 @@ class SigningKey:
 
     __slots__ = ("_algorithm", "_key", "_key_id")
 
-    def __init__(self, key: ECKey | RSAKey | OKPKey, algorithm: str, key_id: str | None) -> None:
+    def __init__(self, key: ECKey | RSAKey, algorithm: str, key_id: str | None) -> None:
         self._key = key
         self._algorithm = algorithm
         self._key_id = key_id
@@ -114,9 +114,7 @@ def _kind(algorithm: str) -> Any:
         from joserfc import jwk  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError("keys need joserfc: pip install 'snodo-actors[oauth]'") from error
-    if algorithm in _RSA:
-        return jwk.RSAKey
-    return jwk.OKPKey if algorithm == "EdDSA" else jwk.ECKey
+    return jwk.RSAKey if algorithm in _RSA else jwk.ECKey
 
 
 def _curve_algorithms(key: Any) -> list[str]:

@@ -1,30 +1,21 @@
-"""The scenarios of the MCP conformance suite for clients, each alone, but for those of auth.
+"""The scenarios of the MCP conformance suite for clients, each alone.
 
 The suite serves, the driver connects, and the suite says which checks it made. It calls a scenario
-passed in which nothing happened, so the number of checks is part of what is expected.
+passed in which nothing happened, so the number of checks is part of what is expected: of all
+checks, or, where a request more makes one more, as each does that has a token, of different ones.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shlex
-import signal
 import subprocess
-import sys
-from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.runs import TIME_LIMIT, run
 
 pytestmark = pytest.mark.timeout(200)  # the first one installs the suite
-
-DRIVER = Path(__file__).with_name("driver.py")
-TIME_LIMIT = 60.0
-"""Seconds for one scenario; the driver gives up after less."""
 
 CHECKS = {
     "2025-06-18": {
@@ -50,48 +41,6 @@ CHECKS = {
     },
 }
 """How many checks each scenario of a version makes."""
-HARMLESS = {"SUCCESS", "INFO", "SKIPPED"}
-
-
-@dataclass(frozen=True)
-class Run:
-    """What came of one scenario."""
-
-    status: int
-    checks: list[dict[str, Any]]
-    output: str
-
-    def passed(self, checks: int) -> bool:
-        counted = Counter(check["status"] for check in self.checks)
-        return self.status == 0 and counted["SUCCESS"] == checks and HARMLESS.issuperset(counted)
-
-
-def run(suite: list[str], client: list[str], version: str, scenario: str, folder: Path) -> Run:
-    """Run one scenario against the *client*, and end all of it when that takes too long."""
-    # The suite's own limit ends a shell, not what the shell has started; hence the `exec`.
-    options = {"--command": f"exec {shlex.join(client)}", "--scenario": scenario}
-    options |= {"--spec-version": version, "--output-dir": str(folder)}
-    process = subprocess.Popen(
-        [*suite, "client", *(word for option in options.items() for word in option)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-    )
-    with process:
-        try:
-            output, _ = process.communicate(timeout=TIME_LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-    # The suite's own folder for it has the time in its name.
-    found = list(folder.glob(f"{scenario}-*/checks.json"))
-    written = "".join(
-        path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"{scenario}-*/*.txt"))
-    )
-    checks = json.loads(found[0].read_text(encoding="utf-8")) if found else []
-    return Run(process.returncode, checks, f"{output}\n{written}")
 
 
 def scenarios() -> list[Any]:
@@ -104,7 +53,7 @@ def scenarios() -> list[Any]:
 
 @pytest.mark.parametrize(("version", "scenario"), scenarios())
 def test_scenario(suite: list[str], version: str, scenario: str, tmp_path: Path) -> None:
-    done = run(suite, [sys.executable, str(DRIVER)], version, scenario, tmp_path)
+    done = run(suite, scenario, tmp_path, version=version)
 
     assert done.passed(CHECKS[version][scenario]), done.output
     if scenario == "initialize":  # the suite is content with any version
@@ -118,7 +67,7 @@ def test_scenario(suite: list[str], version: str, scenario: str, tmp_path: Path)
 def test_a_client_that_does_nothing_does_not_pass(
     suite: list[str], version: str, scenario: str, tmp_path: Path
 ) -> None:
-    done = run(suite, ["true"], version, scenario, tmp_path)
+    done = run(suite, scenario, tmp_path, version=version, client=["true"])
 
     assert done.status == 0, done.output  # the suite is content
     assert not done.passed(CHECKS[version][scenario])
