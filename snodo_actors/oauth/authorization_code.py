@@ -33,6 +33,7 @@ from snodo_actors.oauth.user_agent import UserAgent, Visit
 from snodo_actors.oauth.words.client import RegisteredClient
 from snodo_actors.oauth.words.errors import AuthorizationError
 from snodo_actors.oauth.words.tokens import Tokens
+from snodo_actors.words.checks import seconds
 
 YOUNG = 60.0
 """Seconds after a user's consent in which a refusal of the new token says that it was in vain."""
@@ -52,6 +53,7 @@ class AuthorizationCode(Provider):
         ValueError: *client_metadata_url* cannot be a client id.
     """
 
+    kind: ClassVar[str] = "code"
     _unattended: ClassVar[bool] = False
 
     def __init__(
@@ -68,10 +70,13 @@ class AuthorizationCode(Provider):
         refused = None if client_metadata_url is None else refuse_metadata_url(client_metadata_url)
         if refused is not None:
             raise ValueError(f"client_metadata_url {client_metadata_url!r} is refused: {refused}")
-        self._name = client_name
+        self._name_there = client_name
         self._metadata_url = client_metadata_url
         self._agent: UserAgent = Browser() if user_agent is None else user_agent
-        self.patience = user_timeout
+        limit = seconds("user_timeout", user_timeout)
+        if limit is None:
+            raise ValueError("user_timeout must be a number of seconds: a lock is held meanwhile")
+        self.patience = limit
         self._consented: dict[str, tuple[str, float]] = {}
         self._in_vain = Attempts(MAX_CONSENTS)
 
@@ -145,18 +150,21 @@ class AuthorizationCode(Provider):
             now=time.time(),
         )
 
+    def _registration(self, place: Place) -> str:
+        return f"client {self._name_there} {place.issuer}"
+
     async def _stored(self, place: Place) -> RegisteredClient | None:
-        return RegisteredClient.from_json(await self._store.load(f"client:{place.issuer}"))
+        return RegisteredClient.from_json(await self._store.load(self._registration(place)))
 
     async def _refused(self, place: Place, error: str) -> None:
         if error in ("invalid_client", "unauthorized_client"):  # it does not know us any more
-            await self._store.delete(f"client:{place.issuer}")
+            await self._store.delete(self._registration(place))
 
     async def _register(
         self, fetcher: Fetcher, place: Place, visit: Visit, scopes: tuple[str, ...]
     ) -> tuple[RegisteredClient, str]:
         """Find or make the registration, and the redirect URI that goes with it."""
-        async with self._store.locked(f"client:{place.issuer}", 3 * self._timeout):
+        async with self._store.locked(self._registration(place), 3 * self._timeout):
             way = await self._way(place, scopes)
             uri = visit.redirect_uri
             other = other_redirect_uri(uri)
@@ -174,9 +182,10 @@ class AuthorizationCode(Provider):
                 uri = other
                 client = await self._register_as(fetcher, place, uri, scopes)
             if not isinstance(client, RegisteredClient):
-                what = f"{place.issuer} did not register {self._name!r} with the redirect URI {uri}"
+                who = f"{self._name_there!r} with the redirect URI {uri}"
+                what = f"{place.issuer} did not register {who}"
                 raise failure("registration", what, client)
-            await self._store.save(f"client:{place.issuer}", client.to_json())
+            await self._store.save(self._registration(place), client.to_json())
             return client, uri
 
     async def _register_as(
@@ -186,7 +195,7 @@ class AuthorizationCode(Provider):
         if endpoint is None:
             return f"it is registered with another one there, and {place.issuer} takes no new ones"
         form = registration_form(
-            place.metadata, client_name=self._name, redirect_uris=[uri], scopes=scopes
+            place.metadata, client_name=self._name_there, redirect_uris=[uri], scopes=scopes
         )
         headers = [("accept", "application/json")]
         answer = await fetcher.fetch("POST", endpoint, headers=headers, json=form)

@@ -23,6 +23,7 @@ class ClientCredentials(Provider):
         ValueError: *client* has neither a secret nor a key.
     """
 
+    kind: ClassVar[str] = "client_credentials"
     extensions: ClassVar[Mapping[str, dict[str, Any]]] = {
         "io.modelcontextprotocol/oauth-client-credentials": {}
     }

@@ -62,6 +62,7 @@ class EnterpriseManaged(Provider):
     other options are those of `AuthorizationCode`, as far as they have to do with it.
     """
 
+    kind: ClassVar[str] = "enterprise"
     extensions: ClassVar[Mapping[str, dict[str, Any]]] = {
         "io.modelcontextprotocol/enterprise-managed-authorization": {}
     }

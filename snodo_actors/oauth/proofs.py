@@ -10,8 +10,9 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.keys import SigningKey
 from snodo_actors.oauth.machines.signed import proof_claims, proof_header
 from snodo_actors.oauth.machines.urls import origin
@@ -21,7 +22,6 @@ HEADER = "dpop"
 NONCE = "dpop-nonce"
 MAX_NONCE = 1024
 """Characters of a nonce that are kept."""
-MAX_ORIGINS = 10_000
 
 
 class Proofs:
@@ -37,7 +37,7 @@ class Proofs:
         """Find the key for *resource*, or make it; the lock of its tokens is held."""
         key = self._keys.get(resource)
         if key is None:
-            name = f"dpop:{resource}"
+            name = f"dpop {resource}"
             kept = await self._store.load(name)
             if kept is not None:
                 key = SigningKey.from_jwk(kept)
@@ -45,7 +45,7 @@ class Proofs:
                 key = SigningKey.generate()
                 await self._store.save(name, key.to_jwk())
             with self._lock:
-                _put(self._keys, resource, key)
+                put(self._keys, resource, key)
         return key
 
     def headers(
@@ -68,12 +68,4 @@ class Proofs:
         nonce = headers.get(NONCE)
         if isinstance(nonce, str) and 0 < len(nonce) <= MAX_NONCE:
             with self._lock:
-                _put(self._nonces, origin(url), nonce)
-
-
-def _put(table: dict[str, Any], name: str, value: object) -> None:
-    """Keep *value* as the newest of a bounded number."""
-    table.pop(name, None)
-    table[name] = value
-    while len(table) > MAX_ORIGINS:
-        del table[next(iter(cast("dict[str, object]", table)))]
+                put(self._nonces, origin(url), nonce)

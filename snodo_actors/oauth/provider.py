@@ -5,15 +5,19 @@ How tokens are had at first is for each kind of provider.
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+import anyio
 import httpx
 
+from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.discovery import Place, discover
 from snodo_actors.oauth.fetch import Fetcher
 from snodo_actors.oauth.flights import Flights
@@ -25,6 +29,7 @@ from snodo_actors.oauth.machines.token_answer import read_token_answer
 from snodo_actors.oauth.machines.token_request import Form, refresh_form
 from snodo_actors.oauth.machines.urls import canonical_resource
 from snodo_actors.oauth.proofs import Proofs
+from snodo_actors.oauth.shelf import Shelf
 from snodo_actors.oauth.store import MemoryStore, Store
 from snodo_actors.oauth.token_endpoint import ask_token_endpoint, failure
 from snodo_actors.oauth.words.client import RegisteredClient
@@ -39,8 +44,8 @@ TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
 """Errors that say nothing about a refresh token."""
 REQUESTS = 12
 """Requests that getting a token may take, at most; the lock is waited for as long as that."""
-MAX_KEPT = 10_000
-"""Servers whose tokens are kept at hand; of others they are read from the store again."""
+PLACE_LIFETIME = 3600.0
+"""Seconds that it is taken for granted where tokens are renewed, as long as none is refused."""
 
 
 class Provider:
@@ -48,6 +53,8 @@ class Provider:
 
     extensions: ClassVar[Mapping[str, dict[str, Any]]] = {}
     """The extensions of the protocol that connections with it declare."""
+    kind: ClassVar[str] = ""
+    """How it gets tokens; providers of other kinds or clients do not take its tokens for theirs."""
     patience: float = 0.0
     """Seconds that getting a token may take besides its requests, for a user to decide."""
 
@@ -73,6 +80,8 @@ class Provider:
         self._scope = _scopes(scope)
         self._store: Store = MemoryStore() if store is None else store
         self._proofs = Proofs(self._store) if dpop else None
+        owner = f"{self.kind} {'' if client is None else client.client_id}"
+        self._shelf = Shelf(self._store, owner, self._proofs)
         self._timeout = limit
         self._network: dict[str, Any] = {
             "ssl": ssl,
@@ -81,7 +90,7 @@ class Provider:
             "transport": transport,
         }
         self._attempts = Attempts(max_step_ups)
-        self._kept: dict[str, Tokens | None] = {}
+        self._places: dict[str, tuple[Place, float]] = {}
         self._flights: Flights[Tokens | None] = Flights()
 
     # ---- what a connection calls
@@ -92,8 +101,8 @@ class Provider:
         Raises:
             AuthorizationError: The token ended, and renewing it failed for now.
         """
-        url = canonical_resource(request["url"])
-        kept = self._kept[url] if url in self._kept else await self._load(url)
+        url = _canonical(request["url"])
+        kept = await self._shelf.look(url, self._lock_timeout)
         if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
             kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
         return None if kept is None else kept.access_token
@@ -104,17 +113,24 @@ class Provider:
         Raises:
             AuthorizationError: There is none to be had; the error says where it failed.
         """
-        url, status, refused = (
-            canonical_resource(request["url"]),
-            request["status"],
-            request["token"],
-        )
+        url = _canonical(request["url"])
+        status, refused = request["status"], request["token"]
         wanted = () if challenge is None else tuple(challenge.scope)
         named = None if challenge is None else challenge.resource_metadata
         work = partial(self._mend, url, status, refused, wanted, named)
         tokens = await self._flights.run((url, status == 403, refused, wanted), work)
         assert tokens is not None
         return tokens.access_token
+
+    async def forget(self, url: str) -> None:
+        """Delete the tokens for the server at *url*, here and in the store, as after a log-out.
+
+        Raises:
+            AuthorizationError: The store failed.
+        """
+        url = _canonical(url)
+        async with self._alone(url):
+            await self._shelf.forget(url)
 
     @property
     def scheme(self) -> str:
@@ -136,6 +152,9 @@ class Provider:
 
     # ---- what each kind of provider does its own way
 
+    _unattended: ClassVar[bool] = True
+    """Whether tokens are obtained without anybody's consent."""
+
     async def _obtain(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
         """Get tokens for *scopes*; the lock is held."""
         raise NotImplementedError
@@ -144,42 +163,23 @@ class Provider:
         """Find who we are at *place*, without a request; None: nobody yet."""
         given = self._given
         if given is not None and given.issuer is None:
-            await self._store.save(f"issuer:{given.client_id}", {"issuer": place.issuer})
+            await self._store.save(f"issuer {given.client_id}", {"issuer": place.issuer})
         return given
 
     def _check(self, url: str, refused: str | None) -> None:
         """Raise if tokens must not be obtained once more."""
 
-    _unattended: ClassVar[bool] = True
-    """Whether tokens are obtained without anybody's consent."""
+    # ---- getting
 
-    # ---- keeping
+    @property
+    def _lock_timeout(self) -> float:
+        return REQUESTS * self._timeout + self.patience
 
-    async def _load(self, url: str) -> Tokens | None:
-        tokens = Tokens.from_json(await self._store.load(f"tokens:{url}"))
-        if tokens is not None and self._proofs is not None:
-            async with self._alone(url):
-                await self._proofs.load(url)
-        self._keep(url, tokens)
-        return tokens
-
-    async def _save(self, url: str, tokens: Tokens) -> Tokens:
-        await self._store.save(f"tokens:{url}", tokens.to_json())
-        self._keep(url, tokens)
-        return tokens
-
-    def _keep(self, url: str, tokens: Tokens | None) -> None:
-        self._kept[url] = tokens
-        if len(self._kept) > MAX_KEPT:
-            self._kept.pop(next(iter(self._kept)), None)
-
-    def _alone(self, url: str) -> Any:
-        return self._store.locked(f"tokens:{url}", REQUESTS * self._timeout + self.patience)
+    def _alone(self, url: str) -> AbstractAsyncContextManager[None]:
+        return self._shelf.locked(url, self._lock_timeout)
 
     def _fetcher(self, url: str) -> Fetcher:
         return Fetcher(url, timeout=self._timeout, **self._network)
-
-    # ---- getting
 
     def _renews(self, kept: Tokens) -> bool:
         return self._unattended or kept.refresh_token is not None
@@ -187,18 +187,21 @@ class Provider:
     async def _renew_in_time(self, url: str) -> Tokens | None:
         """Renew what ends soon; where that is refused, the server's refusal goes on from there."""
         async with self._alone(url):
-            kept = await self._load_locked(url)
+            kept = await self._shelf.read(url)
             if kept is None or kept.is_fresh(time.time()):
                 return kept
             fetcher = self._fetcher(url)
-            place = await self._find(fetcher, url, kept.resource_metadata, kept)
+            place, since = self._places.get(url, (None, 0.0))
+            if place is None or time.time() - since > PLACE_LIFETIME:
+                place = await self._find(fetcher, url, kept.resource_metadata, kept)
             if kept.refresh_token is not None and kept.issuer == place.issuer:
                 renewed = await self._renew(fetcher, place, kept)
                 if renewed is not None:
                     return renewed
             if self._unattended:
-                return await self._save(url, await self._obtain(fetcher, place, kept.requested))
-            return self._kept[url]
+                tokens = await self._obtain(fetcher, place, kept.requested)
+                return await self._shelf.save(url, tokens)
+            return await self._shelf.read(url)
 
     async def _mend(
         self,
@@ -210,7 +213,7 @@ class Provider:
     ) -> Tokens:
         """Get tokens in place of a refused one."""
         async with self._alone(url):
-            kept = await self._load_locked(url)
+            kept = await self._shelf.read(url)
             next_step = decide(status, refused, wanted, kept, time.time())
             if isinstance(next_step, Take):
                 return next_step.tokens
@@ -229,26 +232,21 @@ class Provider:
             scopes = choose_scopes(wanted, self._scope, place.scopes_supported, before)
             tokens = await self._obtain(fetcher, place, scopes)
             _log.info("got a token of %s for %s", place.issuer, url)
-            return await self._save(url, tokens)
-
-    async def _load_locked(self, url: str) -> Tokens | None:
-        """Read what the store has now, and have the key at hand."""
-        if self._proofs is not None:
-            await self._proofs.load(url)
-        tokens = Tokens.from_json(await self._store.load(f"tokens:{url}"))
-        self._keep(url, tokens)
-        return tokens
+            return await self._shelf.save(url, tokens)
 
     async def _find(
         self, fetcher: Fetcher, url: str, named: str | None, kept: Tokens | None
     ) -> Place:
+        """Find out anew where tokens for *url* are had."""
         given = self._given
         registered = None if given is None else given.issuer
         if given is not None and registered is None:
-            bound = await self._store.load(f"issuer:{given.client_id}")
+            bound = await self._store.load(f"issuer {given.client_id}")
             registered = None if bound is None else bound.get("issuer")
         before = None if kept is None else kept.issuer
-        return await discover(fetcher, url, named=named, registered=registered, before=before)
+        place = await discover(fetcher, url, named=named, registered=registered, before=before)
+        put(self._places, url, (place, time.time()))
+        return place
 
     def _step_up(self, url: str, wanted: tuple[str, ...]) -> None:
         if not self._attempts.allow(url, wanted, time.time()):
@@ -265,18 +263,21 @@ class Provider:
         if client is None or kept.refresh_token is None:
             return None
         form = refresh_form(kept.refresh_token, kept.resource)
-        try:
-            tokens = await self._ask(
-                fetcher, place, client, form, kept.requested, before=kept, step="refresh"
-            )
-        except AuthorizationError as error:
-            if error.error is None or error.error in TRANSIENT:
-                raise  # nothing was said about the token
-            _log.info("%s refused to renew a token: %s", place.issuer, error.error)
-            await self._refused(place, error.error)
-            await self._save(place.server_url, replace(kept, refresh_token=None))
-            return None
-        return await self._save(place.server_url, tokens)
+        url = place.server_url
+        # A refresh token may be good for one use: whoever is cancelled now would lose the next one.
+        with anyio.CancelScope(shield=True):
+            try:
+                tokens = await self._ask(
+                    fetcher, place, client, form, kept.requested, before=kept, step="refresh"
+                )
+            except AuthorizationError as error:
+                if error.error is None or error.error in TRANSIENT:
+                    raise  # nothing was said about the token
+                _log.info("%s refused to renew a token: %s", place.issuer, error.error)
+                await self._refused(place, error.error)
+                await self._shelf.save(url, replace(kept, refresh_token=None))
+                return None
+            return await self._shelf.save(url, tokens)
 
     async def _refused(self, place: Place, error: str) -> None:
         """Take note of an *error* at the token endpoint."""
@@ -318,6 +319,9 @@ class Provider:
         return replace(outcome, resource_metadata=place.resource_metadata)
 
 
+_canonical = functools.lru_cache(1024)(canonical_resource)
+
+
 def _scopes(scope: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if scope is None:
         return None
@@ -326,7 +330,7 @@ def _scopes(scope: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _prove(proofs: Proofs, token: str, request: Mapping[str, Any]) -> list[tuple[str, str]]:
     url = request["url"]
-    proof = proofs.headers(canonical_resource(url), request["method"], url, token)
+    proof = proofs.headers(_canonical(url), request["method"], url, token)
     return [("authorization", f"DPoP {token}"), *proof]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from snodo_actors.oauth.assertions import Assertion, read_assertion_source
 from snodo_actors.oauth.discovery import Place
@@ -22,6 +22,8 @@ class WorkloadIdentity(Provider):
     those of `AuthorizationCode`, as far as they have to do with it. What the authorization server
     refuses is not tried again, and in no other way.
     """
+
+    kind: ClassVar[str] = "workload"
 
     def __init__(
         self,
