@@ -1,4 +1,4 @@
-"""Tables that keep the newest of what they are given: a provider may serve any number of servers."""
+"""Tables that keep the newest of what they are given, for a provider may serve many servers."""
 
 from __future__ import annotations
 
