@@ -25,7 +25,7 @@ _warned: set[tuple[str, str, str]] = set()
 
 def without_unusable(who: str, page: Page) -> Page:
     """The *page* without tools that cannot be called; its result stays as it came."""
-    if _MARK not in codec.encode(page.items):
+    if not codec.mentions(page.items, _MARK):
         return page
     kept: list[JSONObject] = []
     for tool in page.items:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import sys
@@ -17,6 +18,7 @@ from snodo_actors.wire.codec import (
     encode,
     encode_ascii,
     encode_sorted,
+    mentions,
 )
 
 NINES = "9" * 64
@@ -336,3 +338,55 @@ def test_a_message_that_holds_itself_is_refused() -> None:
 
     with pytest.raises(ValueError, match="contain itself"):
         encode(circle)
+
+
+# ---- large texts, whose colons are counted
+
+LONG = "long: " * 20_000
+LARGE = {
+    "plain": '{"a":"%s"}',
+    "with spaces": '{ "a" : "%s" ,\n"b:" : ["c:", {"d": "e:"}, 1, null] }',
+    "with an escaped colon": '{"a":"%s","b\\u003a":"\\u003A"}',
+    "with escapes": '{"a":"%s","b":"\\"c\\": \\\\","\\\\":0}',
+    "of many values": '{"a":"%s","b":[' + "{}," * 2000 + "0]}",
+    "of many keys": '{"a":"%s",' + ",".join(f'"{number}":1' for number in range(2000)) + "}",
+}
+
+
+@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
+def test_a_large_text(text) -> None:
+    text %= LONG
+
+    assert decode(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize(
+    "twice", ['{"a":1,"a":1}', '{"a":1,"\\u0061":":"}', '{"a":":","a":"\\u003a"}', '{"":{},"":[]}']
+)
+def test_a_key_twice_in_a_large_text(text, twice) -> None:
+    with pytest.raises(DuplicateKey):
+        decode(f"[{text % LONG},{twice}]".encode())
+
+
+@given(OBJECTS)
+def test_keys_of_large_texts_are_told_apart_as_the_standard_library_does(text) -> None:
+    same(f'["{LONG}",{text}]'.encode())
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("text", [f'["{LONG}"]', f'["{LONG}'])
+def test_the_collector_of_garbage_stays_as_it_is(enabled, text) -> None:
+    try:
+        if not enabled:
+            gc.disable()
+        with contextlib.suppress(MalformedJSON):
+            decode(text.encode())
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+
+
+def test_what_a_value_mentions() -> None:
+    assert mentions([{"a": "b"}], b'"a"')
+    assert not mentions([{"a": "b"}], b'"c"')
