@@ -79,9 +79,9 @@ def decode(data: bytes | bytearray) -> Any:
     if again != data:
         if colons is None:
             colons = again.count(b":")
-        if colons != data.count(b":") or _ESCAPED_COLON.search(data) is not None:
+        if not _has_colons(data, colons) or _ESCAPED_COLON.search(data) is not None:
             _refuse_duplicate_keys(data)
-    if len(data) > MAX_DIGITS and _SAMPLED_RUN in data[::_STRIDE].translate(_DIGITS_TO_ZERO):
+    if _may_have_long_integers(data, is_large and not again):
         _refuse_long_integers(value)
     return value
 
@@ -107,7 +107,8 @@ def _count_colons(value: Any, budget: int) -> int | None:
     while left:
         item = left.pop()
         if isinstance(item, str):
-            colons += item.count(":")
+            if ":" in item:  # that is found ten times as fast as it is counted
+                colons += item.count(":")
         elif isinstance(item, dict):
             keyed = cast("dict[str, Any]", item)
             colons += len(keyed)
@@ -119,6 +120,25 @@ def _count_colons(value: Any, budget: int) -> int | None:
         if len(left) > budget:
             return None
     return colons
+
+
+def _has_colons(data: bytes | bytearray, number: int) -> bool:
+    """Tell whether there are *number* colons in *data*; a few are found faster than counted."""
+    if number > len(data) // _BYTES_A_VALUE:
+        return data.count(b":") == number
+    at = -1
+    for _ in range(number):
+        at = data.find(b":", at + 1)
+        if at < 0:
+            return False
+    return data.find(b":", at + 1) < 0
+
+
+def _may_have_long_integers(data: bytes | bytearray, has_few_values: bool) -> bool:
+    """Tell whether it is worth looking at each number."""
+    return has_few_values or (
+        len(data) > MAX_DIGITS and _SAMPLED_RUN in data[::_STRIDE].translate(_DIGITS_TO_ZERO)
+    )
 
 
 def mentions(value: Any, text: bytes) -> bool:

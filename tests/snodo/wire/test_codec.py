@@ -343,6 +343,7 @@ def test_a_message_that_holds_itself_is_refused() -> None:
 # ---- large texts, whose colons are counted
 
 LONG = "long: " * 20_000
+LONGS = pytest.mark.parametrize("long", [LONG, "long. " * 20_000], ids=["colons", "none"])
 LARGE = {
     "plain": '{"a":"%s"}',
     "with spaces": '{ "a" : "%s" ,\n"b:" : ["c:", {"d": "e:"}, 1, null] }',
@@ -353,25 +354,34 @@ LARGE = {
 }
 
 
+@LONGS
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
-def test_a_large_text(text) -> None:
-    text %= LONG
+def test_a_large_text(text, long) -> None:
+    text %= long
 
     assert decode(text.encode()) == json.loads(text)
 
 
+@LONGS
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
 @pytest.mark.parametrize(
     "twice", ['{"a":1,"a":1}', '{"a":1,"\\u0061":":"}', '{"a":":","a":"\\u003a"}', '{"":{},"":[]}']
 )
-def test_a_key_twice_in_a_large_text(text, twice) -> None:
+def test_a_key_twice_in_a_large_text(text, twice, long) -> None:
     with pytest.raises(DuplicateKey):
-        decode(f"[{text % LONG},{twice}]".encode())
+        decode(f"[{text % long},{twice}]".encode())
+
+
+@LONGS
+def test_a_long_integer_in_a_large_text(long) -> None:
+    with pytest.raises(MalformedJSON, match="more than 64 digits"):
+        decode(f'{{"a":"{long}","b":{"9" * 65}}}'.encode())
 
 
 @given(OBJECTS)
 def test_keys_of_large_texts_are_told_apart_as_the_standard_library_does(text) -> None:
     same(f'["{LONG}",{text}]'.encode())
+    same(f'["{LONG.replace(":", ".")}",{text}]'.encode())
 
 
 @pytest.mark.parametrize("enabled", [True, False])
