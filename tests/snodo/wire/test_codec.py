@@ -7,7 +7,7 @@ import math
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snodo_actors.wire.codec import (
@@ -378,6 +378,7 @@ def test_a_long_integer_in_a_large_text(long) -> None:
         decode(f'{{"a":"{long}","b":{"9" * 65}}}'.encode())
 
 
+@settings(max_examples=25)
 @given(OBJECTS)
 def test_keys_of_large_texts_are_told_apart_as_the_standard_library_does(text) -> None:
     same(f'["{LONG}",{text}]'.encode())
