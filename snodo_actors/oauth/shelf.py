@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
+import anyio
+
 from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.store import Store
@@ -48,7 +50,8 @@ class Shelf:
 
     async def save(self, url: str, tokens: Tokens) -> Tokens:
         """Keep new *tokens*; the lock is held."""
-        await self.store.save(self._name(url), tokens.to_json())
+        with anyio.CancelScope(shield=True):  # what they were had for may be spent
+            await self.store.save(self._name(url), tokens.to_json())
         put(self._at_hand, url, tokens)
         return tokens
 
