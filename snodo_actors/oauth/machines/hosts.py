@@ -11,6 +11,7 @@ from typing import Final
 
 _NAME: Final = re.compile(r"(?=.{1,253}\.?$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_MAX_LENGTH: Final = 254
 _LOOPBACK: Final = ip_network("127.0.0.0/8")
 
 
@@ -24,6 +25,8 @@ def read_host(v6: str | None, name: str) -> str | None:
         address = _address(v6)
         # A zone means something on one machine only.
         return None if address is None or "%" in v6 else address.compressed
+    if len(name) > _MAX_LENGTH:
+        return None  # before it costs idna much time
     host = name.lower() if name.isascii() else _to_ascii(name.lower())
     if _NAME.fullmatch(host) is None:
         return None

@@ -23,7 +23,7 @@ MAX_LENGTH: Final = 8192
 _UNSAFE: Final = re.compile(
     r"[\s\\\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
-_USER: Final = re.compile(r"(?<=://)[^/?#\\]*@")
+_USER: Final = re.compile(r"\A([^/?#\\]*://)[^/?#\\]*@")
 _AUTHORITY: Final = re.compile(
     r"(?:\[(?P<v6>[^\[\]@]*)\]|(?P<name>[^\[\]:@]+))(?::(?P<port>[0-9]{0,5}))?"
 )
@@ -151,7 +151,7 @@ def covers(resource: str, server_url: str) -> bool:
 
 def shown(url: str) -> str:
     """Write *url* for an error: without its query, which may hold what nobody else should see."""
-    place = _USER.sub("", url.partition("#")[0].partition("?")[0], 1)
+    place = _USER.sub(r"\1", url.partition("#")[0].partition("?")[0])
     parts = _read(place)
     return repr(place[:200]) if isinstance(parts, str) else parts.origin + parts.path
 
@@ -165,7 +165,7 @@ def _must(url: str) -> Parts:
 
 def _read_server(url: str) -> Parts | str:
     """Read the URL of an MCP server: the user wrote it, so what is of no use is let go."""
-    return _read(_USER.sub("", url.partition("#")[0], 1))
+    return _read(_USER.sub(r"\1", url.partition("#")[0]))
 
 
 def _read(url: str) -> Parts | str:

@@ -98,6 +98,7 @@ def test_an_endpoint_is_taken(url: str) -> None:
         ("https://a_*.test/", HOST),
         ("https://" + "a" * 64 + ".test/", HOST),
         ("https://" + "a." * 127 + "test/", HOST),
+        ("https://" + "\xfc" * 255 + "/", HOST),
         ("https://\u2488.test/", HOST),  # no letter of a name
         ("http://127.1/", HOST),
         ("http://127.0.0.01/", HOST),
@@ -238,6 +239,7 @@ def test_a_redirect_stays_where_it_is(location: str, target: str | None) -> None
         ("https://mcp.test/?a", "https://mcp.test?a"),
         ("http://mcp.test:80/mcp", "http://mcp.test/mcp"),
         ("https://me:secret@mcp.test/mcp", "https://mcp.test/mcp"),
+        ("https://mcp.test/https://me@b", "https://mcp.test/https://me@b"),
         ("https://mcp.test/ü", "https://mcp.test/%C3%BC"),
         ("https://mcp.test/a/../b", "https://mcp.test/a/../b"),
     ],
