@@ -148,7 +148,12 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
 async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[str, M] | None:
     """Read the document at the first place that has one."""
     for place in places:
-        answer = await fetcher.fetch("GET", place, headers=[("accept", "application/json")])
+        try:
+            answer = await fetcher.fetch("GET", place, headers=[("accept", "application/json")])
+        except AuthorizationError as error:
+            if isinstance(error.cause, tuple) and error.cause[0] == "redirect":
+                continue  # to a page for people, as servers do that know of no metadata
+            raise
         if answer.status == 200:
             metadata = read_metadata(answer.json(), kind)
             if isinstance(metadata, str):

@@ -17,9 +17,11 @@ _OPENID = "/.well-known/openid-configuration"
 
 def resource_metadata_urls(server_url: str, named: str | None) -> list[str]:
     """List where the metadata of an MCP server may be: what it *named*, its path, its root."""
-    top, path = origin(server_url), urlsplit(server_url).path.rstrip("/")
+    top, parts = origin(server_url), urlsplit(server_url)
+    path = parts.path.rstrip("/")
+    query = f"?{parts.query}" if parts.query else ""
     places = [] if named is None else [named]
-    places += [f"{top}{_RESOURCE}{path}", f"{top}{_RESOURCE}"]
+    places += [f"{top}{_RESOURCE}{path}{query}", f"{top}{_RESOURCE}"]
     return list(dict.fromkeys(places))
 
 

@@ -30,7 +30,7 @@ OPENID = ".well-known/openid-configuration"
             "https://other.test/here",
             [
                 "https://other.test/here",
-                f"https://mcp.test/{RESOURCE}/a/mcp",
+                f"https://mcp.test/{RESOURCE}/a/mcp?x=1",
                 f"https://mcp.test/{RESOURCE}",
             ],
         ),
