@@ -38,11 +38,12 @@ async def connect(redirect_uri: str) -> SocketStream:
 
 
 async def read_all(stream: SocketStream) -> bytes:
+    """What comes until the end; a reset, which elsewhere takes away what came, is an error."""
     data = b""
     try:
         while True:
             data += await stream.receive()
-    except (anyio.EndOfStream, anyio.BrokenResourceError):
+    except anyio.EndOfStream:
         return data
 
 

@@ -29,6 +29,7 @@ PATIENCE = 10.0
 """Seconds for one connection, from when it is taken to its end."""
 _LINGER = 1.0
 """Seconds to read on after an answer: a reset would take it away from who is still sending."""
+_LINGER_PIECES = 64
 _PIECE = 4096
 _ATTEMPTS = 10
 """How often a port is looked for that is free at two addresses."""
@@ -180,5 +181,5 @@ def _write(
 async def _linger(stream: SocketStream) -> None:
     await stream.send_eof()
     with anyio.move_on_after(_LINGER):
-        for _ in range(MAX_HEAD // _PIECE * 4):
+        for _ in range(_LINGER_PIECES):
             await stream.receive(_PIECE)
