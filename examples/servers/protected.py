@@ -138,7 +138,8 @@ def build(url: str) -> MCPServer:
         ),
         validate_token_resource=False,
     )
-    server = MCPServer("protected", auth=settings, auth_server_provider=Authority(url))
+    authority = Authority(str(settings.issuer_url))
+    server = MCPServer("protected", auth=settings, auth_server_provider=authority)
 
     @server.tool()
     def note(text: str) -> str:

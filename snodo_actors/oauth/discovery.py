@@ -78,18 +78,18 @@ async def discover(
         metadata = usual_endpoints(issuer) if metadata is None else metadata
         return Place(server_url, resource, metadata)
     where, about = found
-    issuer = choose_issuer(about, registered=registered, before=before)
-    if issuer is None:
+    chosen = choose_issuer(about, registered=registered, before=before)
+    if chosen is None:
         _check_registered(registered, about.authorization_servers, server_url)
         raise AuthorizationError(
             "discovery", f"the metadata of {server_url} name no authorization server"
         )
-    metadata = await server_metadata(fetcher, issuer)
+    metadata = await server_metadata(fetcher, chosen)
     if metadata is None:
         raise AuthorizationError(
             "discovery",
-            f"the authorization server {issuer} has no metadata at any of "
-            f"{', '.join(server_metadata_urls(issuer))}",
+            f"the authorization server {chosen} has no metadata at any of "
+            f"{', '.join(server_metadata_urls(chosen))}",
         )
     return Place(server_url, about.resource, metadata, where, about.scopes_supported)
 
@@ -151,9 +151,11 @@ async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[st
         try:
             answer = await fetcher.fetch("GET", place, headers=[("accept", "application/json")])
         except AuthorizationError as error:
-            if isinstance(error.cause, tuple) and error.cause[0] == "redirect":
-                continue  # to a page for people, as servers do that know of no metadata
-            raise
+            match error.cause:
+                case ("redirect", _):
+                    continue  # to a page for people, as servers do that know of no metadata
+                case _:
+                    raise
         if answer.status == 200:
             metadata = read_metadata(answer.json(), kind)
             if isinstance(metadata, str):

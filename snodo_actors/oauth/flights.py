@@ -47,12 +47,12 @@ class Flights(Generic[T]):
         Raises:
             Error: What *work* raised, each time an object of its own.
         """
+        mine: Future[_Done[T] | _Failed | _Abandoned] = Future()
         while True:
             with self._lock:
-                flight = self._flights.get(key)
-                if flight is None:
-                    mine = self._flights[key] = Future()
-                    break
+                flight = self._flights.setdefault(key, mine)
+            if flight is mine:
+                break
             match await flight:
                 case _Done(value):
                     return value

@@ -264,10 +264,11 @@ class Provider:
             return None
         form = refresh_form(kept.refresh_token, kept.resource)
         url = place.server_url
+        renewed: Tokens | None = None
         # A refresh token may be good for one use: whoever is cancelled now would lose the next one.
         with anyio.CancelScope(shield=True):
             try:
-                tokens = await self._ask(
+                renewed = await self._ask(
                     fetcher, place, client, form, kept.requested, before=kept, step="refresh"
                 )
             except AuthorizationError as error:
@@ -275,9 +276,9 @@ class Provider:
                     raise  # nothing was said about the token
                 _log.info("%s refused to renew a token: %s", place.issuer, error.error)
                 await self._refused(place, error.error)
-                await self._shelf.save(url, replace(kept, refresh_token=None))
-                return None
-            return await self._shelf.save(url, tokens)
+            spent = replace(kept, refresh_token=None)
+            await self._shelf.save(url, spent if renewed is None else renewed)
+        return renewed
 
     async def _refused(self, place: Place, error: str) -> None:
         """Take note of an *error* at the token endpoint."""

@@ -115,7 +115,7 @@ def _count_colons(value: Any, budget: int) -> int | None:
             left += keyed
             left += keyed.values()
         elif isinstance(item, list):
-            left += cast("list[Any]", item)
+            left += item
         budget -= 1
         if len(left) > budget:
             return None

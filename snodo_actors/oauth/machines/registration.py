@@ -85,8 +85,11 @@ def choose_method(metadata: ServerMetadata) -> AuthMethod:
     supported = metadata.token_endpoint_auth_methods_supported
     if supported is None:
         supported = ("client_secret_basic",)  # RFC 8414 says so
-    ways: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post")
-    return next((way for way in ways if way in supported), "none")
+    if "none" in supported:
+        return "none"
+    if "client_secret_basic" in supported:
+        return "client_secret_basic"
+    return "client_secret_post" if "client_secret_post" in supported else "none"
 
 
 def registration_form(
@@ -114,7 +117,7 @@ def read_registration(body: Any, issuer: str, asked: Mapping[str, Any]) -> Regis
     """Read the answer to the form *asked*; a text says what is wrong with it."""
     if not is_object(body):
         return "it is no JSON object"
-    fields = cast("dict[str, Any]", body)
+    fields = body
     client_id, secret = fields.get("client_id"), fields.get("client_secret") or None
     if not isinstance(client_id, str) or not client_id:
         return "it has no client_id"

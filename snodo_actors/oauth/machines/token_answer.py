@@ -34,9 +34,8 @@ def read_token_answer(
     if refusal is not None:
         return refusal
     fields = cast("Mapping[str, Any]", body)
-    token, kind, refresh = (
-        fields.get(name) for name in ("access_token", "token_type", "refresh_token")
-    )
+    token: Any = fields.get("access_token")
+    kind, refresh = fields.get("token_type"), fields.get("refresh_token")
     if not is_token(token):
         return "it has no access_token, or one that cannot be sent"
     wanted = "dpop" if bound else "bearer"
@@ -63,7 +62,7 @@ def read_assertion(status: int, body: Any, kind: str) -> str | OAuthError:
     refusal = read_refusal(status, body)
     if isinstance(refusal, OAuthError):
         return refusal
-    fields = cast("Mapping[str, Any]", body) if refusal is None else {}
+    fields = cast("Mapping[str, Any]", {} if refusal else body)
     token, issued = fields.get("access_token"), fields.get("issued_token_type")
     if not isinstance(token, str) or not token or issued != kind:
         why = refusal or f"it issued {_named(issued)}, not {kind}"

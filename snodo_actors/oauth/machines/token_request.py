@@ -92,7 +92,8 @@ def authenticate(
         case "client_secret_basic":
             # Both parts are coded as in a form before they are joined: RFC 6749, section 2.3.1.
             pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret or '')}"
-            return form, [("authorization", f"Basic {b64encode(pair.encode()).decode()}")]
+            proof = [("authorization", f"Basic {b64encode(pair.encode()).decode()}")]
+            return form | {"client_id": client.client_id}, proof  # some look for it there first
         case "client_secret_post":
             secret = {"client_secret": client.client_secret or ""}
             return form | {"client_id": client.client_id} | secret, []

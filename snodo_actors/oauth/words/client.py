@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
+
+import msgspec
 
 from snodo_actors.oauth.words.signing import Signer
-from snodo_actors.words.types import is_object
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 AUTH_METHODS: tuple[str, ...] = get_args(AuthMethod)
@@ -73,18 +74,28 @@ class RegisteredClient:
     @classmethod
     def from_json(cls, value: Any) -> RegisteredClient | None:
         """Read what a store kept, or None from what it did not."""
-        if not is_object(value) or not isinstance(value.get("client_id"), str):
-            return None
-        fields = cast("dict[str, Any]", value)
         try:
+            kept = msgspec.convert(value, _Kept)
             return cls(
-                fields["client_id"],
-                fields["client_secret"],
-                issuer=fields["issuer"],
-                auth_method=fields["auth_method"],
-                redirect_uris=tuple(fields["redirect_uris"]),
-                scopes=None if fields["scopes"] is None else tuple(fields["scopes"]),
-                expires_at=fields["expires_at"],
+                kept.client_id,
+                kept.client_secret,
+                issuer=kept.issuer,
+                auth_method=kept.auth_method,
+                redirect_uris=kept.redirect_uris,
+                scopes=kept.scopes,
+                expires_at=kept.expires_at,
             )
-        except (KeyError, TypeError, ValueError):
+        except ValueError:  # msgspec's is one
             return None
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """The fields of `to_json`."""
+
+    client_id: str
+    client_secret: str | None
+    issuer: str | None
+    auth_method: AuthMethod | None
+    redirect_uris: tuple[str, ...]
+    scopes: tuple[str, ...] | None
+    expires_at: float | None

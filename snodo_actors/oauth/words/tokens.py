@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from snodo_actors.words.types import is_object
+import msgspec
 
 LEEWAY = 30.0
 """Seconds before its end that an access token is renewed; a tenth of its life, if that is less."""
@@ -52,11 +52,7 @@ class Tokens:
     @classmethod
     def from_json(cls, value: Any) -> Tokens | None:
         """Read what a store kept, or None from what it did not."""
-        if not is_object(value) or not isinstance(value.get("access_token"), str):
-            return None
-        fields = cast("dict[str, Any]", value)
         try:
-            lists = {name: tuple(fields[name]) for name in ("scope", "requested")}
-            return cls(**{**fields, **lists})
-        except (KeyError, TypeError):
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError:
             return None

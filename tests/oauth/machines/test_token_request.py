@@ -84,16 +84,21 @@ def test_how_a_client_proves_itself(
 
 
 ODD = RegisteredClient("i d:1", "p%+&é")
+ODD_PAIR = "aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5"  # base64 of "i+d%3A1:p%25%2B%26%C3%A9"
 
 
 @pytest.mark.parametrize(
     ("client", "method", "added", "header"),
     [
-        # base64 of "i+d%3A1:p%25%2B%26%C3%A9"
-        (ODD, "client_secret_basic", {}, "Basic aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5"),
+        (
+            ODD,
+            "client_secret_basic",
+            {"client_id": "i d:1"},
+            "Basic aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5",
+        ),
         (ODD, "client_secret_post", {"client_id": "i d:1", "client_secret": "p%+&é"}, None),
         (ODD, "none", {"client_id": "i d:1"}, None),
-        (RegisteredClient("id"), "client_secret_basic", {}, "Basic aWQ6"),
+        (RegisteredClient("id"), "client_secret_basic", {"client_id": "id"}, "Basic aWQ6"),
         (
             RegisteredClient("id"),
             "client_secret_post",

@@ -55,7 +55,7 @@ def test_what_was_kept_is_found_again(tokens: Tokens) -> None:
         {"access_token": 1},
         {"access_token": "a"},
         PLAIN.to_json() | {"scope": None},
-        PLAIN.to_json() | {"more": 1},
+        PLAIN.to_json() | {"expires_at": "soon"},
     ],
 )
 def test_what_was_not_kept_by_us_is_nothing(kept: Any) -> None:
