@@ -13,7 +13,6 @@ Which situation makes which error, with its text and cause, is in `failures` and
 
 from __future__ import annotations
 
-import copy
 import reprlib
 from typing import Any, ClassVar, Literal, Self
 
@@ -79,7 +78,9 @@ class Error(Exception):
 
     def again(self, delivery: Delivery | None = None) -> Self:
         """Make the same failure for one more call, so that no two calls raise one object."""
-        other = copy.copy(self)
+        # Not by __init__, for which a subclass may want something else than the args it leaves.
+        other = type(self).__new__(type(self), *self.args)
+        other.__dict__.update(self.__dict__)
         other.__cause__ = self.__cause__
         if delivery is not None:
             other.delivery = delivery

@@ -166,3 +166,23 @@ def test_a_large_cause_is_not_shown_whole() -> None:
     error = TransportError(-32000, "it broke", cause={"result": "x" * 10**7})
 
     assert len(repr(error)) < 1000
+
+
+class OwnError(TransportError):
+    """As a token provider may have: its arguments are others than those it leaves."""
+
+    def __init__(self, vault: str, *, since: float) -> None:
+        super().__init__(-32000, f"the vault {vault} is closed", kind="authorization")
+        self.vault, self.since = vault, since
+
+
+def test_an_error_of_somebody_else_s_class_can_be_had_again() -> None:
+    error = OwnError("north", since=5.0)
+
+    other = error.again("answered").named("http a.test")
+
+    assert isinstance(other, OwnError)
+    assert (other.vault, other.since, other.delivery) == ("north", 5.0, "answered")
+    assert (error.delivery, error.who) == ("unknown", None)
+    assert "the vault north is closed" in str(other)
+    assert "kind='authorization'" in repr(other)
