@@ -59,8 +59,12 @@ def short(deed):
             return ("interrupted", last_event_id, retry, error.cause)
         case says.Response(message):
             return ("response", message)
+        case says.Began(head):
+            return ("began", head.status)
         case says.Message(message):
             return ("message", message["method"])
+        case says.Unauthenticated(status, challenge, True):
+            return ("same token", status, challenge and challenge.scheme)
         case says.Unauthenticated(status, challenge):
             return ("unauthenticated", status, challenge and challenge.scheme)
         case _:

@@ -163,9 +163,10 @@ class Caching:
     def _what_it_says(self) -> bytes:
         """What every request says of the client: another version or capability, another result."""
         if self._asker is None:
-            version = self._profile.version if self._profile is not None else None
-            client = self._client
-            self._asker = codec.encode_sorted([version, client.capabilities, client.client_info])
+            profile, client = self._profile, self._client
+            version = None if profile is None else profile.version
+            capabilities = client.capabilities if profile is None else profile.capabilities
+            self._asker = codec.encode_sorted([version, capabilities, client.client_info])
         return self._asker
 
 

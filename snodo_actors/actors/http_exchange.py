@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from snodo_actors.actors.request import Request
+from snodo_actors.machines.authorization import UNTRIED
 from snodo_actors.machines.deadline import Deadline
 from snodo_actors.wire import codec, jsonrpc
 from snodo_actors.wire.headers import Fields
@@ -29,12 +30,12 @@ class Exchange:
         "id",
         "listed",
         "outside",
-        "refreshed",
         "renewed",
         "sent",
         "session",
         "slot",
         "token",
+        "tried",
         "verb",
         "waits",
         "worker",
@@ -61,7 +62,8 @@ class Exchange:
         self.outside = False
         """Whether it gets a connection of its own, as it must not hold up any call."""
         self.sent = False
-        self.refreshed = False
+        self.tried = UNTRIED
+        """What came of it so far, if its connection has tokens."""
         self.renewed = False
         self.listed = False
 

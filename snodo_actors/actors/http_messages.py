@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from snodo_actors.actors.http_authorization import Authorization
 from snodo_actors.actors.http_exchange import Exchange, Headers, Then
 from snodo_actors.machines.answer import Response
+from snodo_actors.machines.authorization import Guard
 from snodo_actors.machines.tool_headers import ToolHeaders
 from snodo_actors.ports.http.origin import Origin
 from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.http1 import Item
 from snodo_actors.wire.jsonrpc import Outcome
+from snodo_actors.words.capabilities import with_extensions
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.http_options import HttpOptions
 from snodo_actors.words.types import Challenge, JSONObject
@@ -35,9 +38,22 @@ class Family:
     port: Ref | None = None
     workers: DynamicSupervisorRef | None = None
     streams: DynamicSupervisorRef | None = None
+    authorization: Authorization = field(init=False)
+    guard: Guard | None = field(init=False)
+    """That of the authorization, which every answer needs."""
+
+    def __post_init__(self) -> None:
+        provider = self.http.token_provider
+        self.authorization = Authorization(provider, self.origin.url, self.who)
+        self.guard = self.authorization.guard
 
     def __repr__(self) -> str:
         return f"<the actors of {self.who}>"  # headers and options may hold secrets
+
+    def capabilities(self, version: str) -> JSONObject:
+        """What the client says it can do, where it speaks *version*."""
+        declared, provider = self.client.capabilities, self.http.token_provider
+        return with_extensions(declared, getattr(provider, "extensions", {}), version)
 
     @property
     def connect_timeout(self) -> float | None:
@@ -81,11 +97,12 @@ class Detached:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server wants a fresh token for the *exchange*."""
+    """The server wants a fresh token for the *exchange*, or the same one with its nonce."""
 
     exchange: Exchange
     status: int
     challenge: Challenge | None
+    same_token: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +170,24 @@ class StreamStarted:
 
 @dataclass(frozen=True, slots=True)
 class StreamRefused:
-    """The server wants a fresh token for the stream *id*."""
+    """The server wants a fresh token for the stream *id*, or the same one with its nonce."""
 
     id: int
     status: int
     challenge: Challenge | None
+    same_token: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStreamUp:
     """The standing stream of the session is open, or will not be soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStreamAgain:
+    """It is time to open the *standing* stream again, with a token that is good now."""
+
+    standing: Exchange
 
 
 @dataclass(frozen=True, slots=True)

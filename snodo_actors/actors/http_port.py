@@ -22,6 +22,7 @@ from snodo_actors.actors.http_messages import (
     HeadersRefused,
     Post,
     Refused,
+    ServerStreamAgain,
     ServerStreamGone,
     ServerStreamUp,
     SessionLost,
@@ -30,7 +31,12 @@ from snodo_actors.actors.http_messages import (
     TimedOut,
 )
 from snodo_actors.actors.http_profile import HttpProfile
-from snodo_actors.actors.http_server_stream import RETRY, HttpServerStream
+from snodo_actors.actors.http_server_stream import (
+    REOPEN,
+    RETRY,
+    HttpServerStream,
+    StandingStream,
+)
 from snodo_actors.actors.http_settling import Settling
 from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
@@ -40,7 +46,7 @@ from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.unsettled import Unsettled
 from snodo_actors.actors.waiting import claim
 from snodo_actors.machines import renewal
-from snodo_actors.machines.deadline import Deadline, Timeouts
+from snodo_actors.machines.deadline import Deadline
 from snodo_actors.wire.meta import version_meta
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import owner_ended
@@ -68,12 +74,6 @@ STREAM_PATIENCE = 5.0
 """Seconds calls wait at most for the standing stream of their session to be open."""
 
 
-class StandingStream(Exchange):
-    """Stands for the session's standing stream where it waits for a token."""
-
-    __slots__ = ()
-
-
 class HttpPort(BookKeeper):
     """The actor of one HTTP connection."""
 
@@ -94,6 +94,8 @@ class HttpPort(BookKeeper):
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
         self._server_stream: Ref | None = None
+        self._standing: StandingStream | None = None
+        """What the actor of the standing stream was started for."""
         self._settled_but_for_stream: HttpProfile | None = None
         self._unsettled: Session | None = None
         """A session that was begun before the version could not be settled."""
@@ -150,6 +152,8 @@ class HttpPort(BookKeeper):
                     self._early.tell(message)
             case ServerStreamUp():
                 self._server_stream_up()
+            case ServerStreamAgain(standing):
+                self._open_again(standing)
             case ServerStreamGone(stream):
                 self._server_stream_gone(stream)
             case OpenStream():
@@ -193,6 +197,8 @@ class HttpPort(BookKeeper):
         self._early.refuse_ready(error, self.opening.who)
         if self._timer is not None:
             self._timer.cancel()
+        if self._tokens is not None:
+            self._tokens.close()
 
     async def _end_session(self, session: Session, reason: ExitReason, error: Error) -> None:
         """Tell the server that the session is over; the books are kept until it has heard."""
@@ -227,9 +233,10 @@ class HttpPort(BookKeeper):
         self._family.version = version
         if session is not None:
             self._renewal = renewal.Renewal(session, MAX_WAITING)
-        meta = version_meta(version, client.capabilities, client.client_info)
+        capabilities = self._family.capabilities(version)
+        meta = version_meta(version, capabilities, client.client_info)
         under_way = self._pool.under_way
-        profile = HttpProfile(version, session, meta, client.capabilities, under_way)
+        profile = HttpProfile(version, session, meta, capabilities, under_way)
         if session is not None and self._family.http.server_stream is not False:
             self._settled_but_for_stream = profile
             self._open_server_stream(session)
@@ -245,20 +252,27 @@ class HttpPort(BookKeeper):
 
     def _open_server_stream(self, session: Session) -> None:
         """Open the session's standing stream, with a token if there are any."""
+        standing = StandingStream(session)
         if self._tokens is not None:
-            deadline = Deadline(Timeouts(self.opening.client.timeout), self.node.now())
-            standing = StandingStream(None, (), b"", deadline)
-            standing.session = session
             self._tokens.fetch(standing)
         else:
-            self._start_server_stream(session, None)
+            self._start_server_stream(standing)
 
-    def _start_server_stream(self, session: Session, token: str | None) -> None:
+    def _open_again(self, standing: Exchange) -> None:
+        """Let a stream that ended have a token to be opened with again."""
+        if self._tokens is not None and standing.session is self._session():
+            self._tokens.fetch(standing)
+
+    def _start_server_stream(self, standing: StandingStream) -> None:
         streams, former = self._family.streams, self._server_stream
+        if former is not None and self._standing is standing and former.is_alive():
+            former.send(REOPEN)
+            return
+        self._standing = standing
         if former is not None:
             send_exit(former, SHUTDOWN)
         if streams is not None:
-            spec = HttpServerStream.child_spec(self._family, session, token, restart="temporary")
+            spec = HttpServerStream.child_spec(self._family, standing, restart="temporary")
             started = streams.start_child(spec)
             started.add_done_callback(self._server_stream_started)
 
@@ -359,7 +373,7 @@ class HttpPort(BookKeeper):
 
     def _submit(self, exchange: Exchange) -> None:
         """Let the *exchange* have a token, if there are any, and then a connection."""
-        if self._tokens is not None and not exchange.refreshed:
+        if self._tokens is not None and not exchange.tried.refreshed:
             self._tokens.fetch(exchange)
         else:
             self._hand_on(exchange)
@@ -377,16 +391,24 @@ class HttpPort(BookKeeper):
         match message:
             case Tokened(exchange, token):
                 self._tokened(exchange, token)
-            case Refused(exchange, status, challenge):
-                exchange.refreshed = True
-                tokens.refresh(exchange, status, challenge)
-            case StreamRefused(_, status, challenge):
+            case Refused(exchange):
+                self._refused(tokens, exchange, message)
+            case StreamRefused():
                 stream = self._streams.refused(message)
                 if stream is not None:
-                    tokens.refresh(stream, status, challenge)
+                    self._refused(tokens, stream, message)
             case Refreshed(_, token):
                 for exchange in tokens.refreshed(message):
                     self._tokened(exchange, token)
+
+    def _refused(
+        self, tokens: Tokens, exchange: Exchange, refused: Refused | StreamRefused
+    ) -> None:
+        if refused.same_token and exchange.token is not None:
+            exchange.tried = exchange.tried._replace(nonced=True)
+            self._tokened(exchange, exchange.token)
+        else:
+            tokens.refresh(exchange, refused.status, refused.challenge)
 
     def _tokened(self, exchange: Exchange, token: str | Error | None) -> None:
         if isinstance(token, Error):
@@ -396,8 +418,8 @@ class HttpPort(BookKeeper):
             return
         exchange.token = token
         if isinstance(exchange, StandingStream):
-            assert exchange.session is not None
-            self._start_server_stream(exchange.session, token)
+            if exchange.session is self._session():  # not that of a former one
+                self._start_server_stream(exchange)
             return
         if isinstance(exchange, StreamExchange):
             self._streams.start(exchange)

@@ -15,17 +15,26 @@ import anyio
 
 from snodo_actors.actors import caching
 from snodo_actors.actors.handlers import Handlers, Raised, Returned
-from snodo_actors.actors.http_exchange import OwnExchange
-from snodo_actors.actors.http_messages import Came, Family, Post, ServerStreamUp
+from snodo_actors.actors.http_exchange import Exchange, OwnExchange
+from snodo_actors.actors.http_messages import (
+    Came,
+    Family,
+    Post,
+    Refused,
+    ServerStreamAgain,
+    ServerStreamUp,
+)
 from snodo_actors.actors.http_stream import StreamEvents
 from snodo_actors.actors.http_worker_streams import POSTED
+from snodo_actors.machines.answer_deeds import Unauthenticated
+from snodo_actors.machines.answer_head import refused
 from snodo_actors.machines.deadline import Deadline, Timeouts
 from snodo_actors.machines.input_requests import answerable
 from snodo_actors.machines.server_requests import Reply, ServerRequests
 from snodo_actors.ports.http.link import Link, Outgoing
 from snodo_actors.ports.http.open import open_link
 from snodo_actors.wire import codec
-from snodo_actors.wire.headers import authorization_fields, session_fields
+from snodo_actors.wire.headers import Fields, session_fields
 from snodo_actors.wire.http1 import Head, Item, is_event_stream
 from snodo_actors.wire.sse import Event, EventStream
 from snodo_actors.words.errors import Error
@@ -48,14 +57,34 @@ class _Again:
 _AGAIN = _Again()
 
 
+class StandingStream(Exchange):
+    """Stands for the standing stream of a session where it waits for a token."""
+
+    __slots__ = ()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(None, (), b"", Deadline(Timeouts(None), 0.0), "GET")
+        self.session = session
+
+
+class Reopen:
+    """Open the stream again, with the token it has now."""
+
+    __slots__ = ()
+
+
+REOPEN = Reopen()
+
+
 class HttpServerStream(GenServer):
     """The actor of one session's standing stream."""
 
-    def init(self, family: Family, session: Session, token: str | None) -> Ok:
+    def init(self, family: Family, standing: StandingStream) -> Ok:
         """Begin."""
+        assert standing.session is not None
         self._family = family
-        self._session = session
-        self._token = token
+        self._standing = standing
+        self._session = standing.session
         client = family.client
         can_answer = answerable(client.input_handlers, client.capabilities)
         self._requests = ServerRequests(can_answer, MAX_SERVER_REQUESTS)
@@ -79,6 +108,8 @@ class HttpServerStream(GenServer):
             case Came(items=items):
                 return self._came(items)
             case _Again():
+                return self._open_again()
+            case Reopen():
                 return self._open()
             case Returned(key, value):
                 self._reply(self._requests.returned(key, value))
@@ -99,27 +130,42 @@ class HttpServerStream(GenServer):
     # ---- the connection
 
     async def _open(self) -> Any:
-        family, session = self._family, self._session
-        fields = (
-            *authorization_fields(self._token),
+        family = self._family
+        limit = family.connect_timeout
+        try:
+            with anyio.fail_after(inf if limit is None else limit):
+                self._link = await open_link(self.node, family.origin, StreamEvents(self.ref))
+            fields = self._fields()
+        except (TimeoutError, Error):
+            return self._try_later()
+        self._link.send(Outgoing("GET", fields, b"", keep_alive=False), max_bytes=None)
+        return None
+
+    def _open_again(self) -> Any:
+        """Open it again; where there are tokens, it needs one that is good now."""
+        if self._family.guard is None or self._family.port is None:
+            return self._open()
+        self._family.port.send(ServerStreamAgain(self._standing))
+        return None
+
+    def _fields(self) -> Fields:
+        family, session, token = self._family, self._session, self._standing.token
+        fields: Fields = () if token is None else family.authorization.fields(token, "GET")
+        fields += (
             (b"accept", b"text/event-stream"),
             *session_fields(session.version, session.id),
             *family.headers,
         )
         if self._last_event_id:
             fields += ((b"last-event-id", self._last_event_id.encode()),)
-        limit = family.connect_timeout
-        try:
-            with anyio.fail_after(inf if limit is None else limit):
-                self._link = await open_link(self.node, family.origin, StreamEvents(self.ref))
-        except (TimeoutError, Error):
-            return self._try_later()
-        self._link.send(Outgoing("GET", fields, b"", keep_alive=False), max_bytes=None)
-        return None
+        return fields
 
     def _came(self, items: list[Item]) -> Any:
         for item in items:
             if isinstance(item, Head):
+                self._family.authorization.answered("GET", item)
+                if self._is_refused(item):
+                    return None
                 if item.status == 200 and is_event_stream(item):
                     self._events = EventStream(self._family.http.max_response_bytes)
                     self._failures = 0
@@ -134,6 +180,22 @@ class HttpServerStream(GenServer):
                 return self._try_later()
         return None
 
+    def _is_refused(self, head: Head) -> bool:
+        """Tell whether a token may help, and let the port see to that; `Reopen` comes then."""
+        guard, port, standing = self._family.guard, self._family.port, self._standing
+        outcome = None if guard is None else refused(head, guard, standing.tried)
+        if port is None or not isinstance(outcome, Unauthenticated):
+            return False
+        self._close_link()
+        status, challenge = outcome.status, outcome.challenge
+        port.send(Refused(standing, status, challenge, outcome.same_token))
+        return True
+
+    def _close_link(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
     def _try_later(self) -> None:
         """Open it again after a while: a short one at first, if it was open."""
         self._report_up()
@@ -142,9 +204,7 @@ class HttpServerStream(GenServer):
             self._last_event_id = events.last_event_id or self._last_event_id
             if events.retry is not None:
                 self._retry = events.retry / 1000
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        self._close_link()
         delay = min(max(self._retry, MIN_RETRY) * 2**self._failures, MAX_RETRY)
         self._failures = min(self._failures + 1, 16)
         self.node.after(delay, self.ref.send, _AGAIN)

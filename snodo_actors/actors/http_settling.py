@@ -166,7 +166,8 @@ class _Talk:
         client = settling._family.client  # noqa: SLF001  # its own module
         match deed:
             case talks.Discover():
-                meta = version_meta(STATELESS, client.capabilities, client.client_info)
+                capabilities = settling._family.capabilities(STATELESS)  # noqa: SLF001  # as above
+                meta = version_meta(STATELESS, capabilities, client.client_info)
                 message = jsonrpc.request(next_id(), DISCOVER, {"_meta": meta})
                 fields = core_fields(STATELESS, DISCOVER, STATELESS, None)
                 assert not isinstance(fields, Error)

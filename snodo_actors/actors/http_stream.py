@@ -21,7 +21,6 @@ from snodo_actors.machines import answer as says
 from snodo_actors.ports.http.link import Link, Outgoing
 from snodo_actors.ports.http.open import open_link
 from snodo_actors.wire.catalog import LISTEN
-from snodo_actors.wire.headers import authorization_fields
 from snodo_actors.wire.http1 import Item
 from snodo_actors.words.errors import Error
 from snodo_actors.words.lost import could_not_connect
@@ -49,8 +48,8 @@ class HttpStream(GenServer):
         self._answer = says.Answer(
             exchange.id,
             max_bytes=http.max_response_bytes,
-            guarded=http.token_provider is not None,
-            refreshed=exchange.refreshed,
+            guard=family.guard,
+            tried=exchange.tried,
             by_event=True,
         )
         when_down(self.ref).add_done_callback(self._let_go)
@@ -69,7 +68,12 @@ class HttpStream(GenServer):
             return self._fail(error)
         fields = core_fields(STATELESS, LISTEN, STATELESS, None)
         assert not isinstance(fields, Error)
-        fields = authorization_fields(term.token) + fields + family.headers
+        if term.token is not None:
+            try:
+                fields = family.authorization.fields(term.token, "POST") + fields
+            except Error as error:
+                return self._fail(error.again("never_sent"))
+        fields += family.headers
         request = Outgoing("POST", fields, term.body, keep_alive=False, streams=True)
         if family.http.token_provider is None:
             term.body = b""  # nobody asks for it again, and the stream may last for days
@@ -109,10 +113,12 @@ class HttpStream(GenServer):
                 self._hand_over(batch)
                 self._subscriber.send(Disconnected(self._id))
                 return Stop("normal")
-            case says.Unauthenticated(status, challenge):
+            case says.Unauthenticated(status, challenge, same_token):
                 if self._family.port is not None:
-                    self._family.port.send(StreamRefused(self._id, status, challenge))
+                    self._family.port.send(StreamRefused(self._id, status, challenge, same_token))
                 return Stop("normal")
+            case says.Began(head):
+                self._family.authorization.answered("POST", head)
             case _:
                 pass
         return None

@@ -96,14 +96,13 @@ class Streams:
         self._watches[stream.watch] = id
 
     def refused(self, message: StreamRefused) -> StreamExchange | None:
-        """Let a stream wait for a fresh token."""
+        """Let a stream wait for a token."""
         stream = self._streams.get(message.id)
         if stream is None:
             return None
         if stream.watch is not None:
             self._watches.pop(stream.watch, None)
         stream.reader = stream.watch = None
-        stream.exchange.refreshed = True
         return stream.exchange
 
     def cancel(self, message: CancelStream) -> None:

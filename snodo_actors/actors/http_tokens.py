@@ -13,18 +13,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from snodo_actors.actors.http_exchange import Exchange
-from snodo_actors.machines.single_flight import SingleFlight
+from snodo_actors.machines.authorization import Tried
+from snodo_actors.machines.overdue import Overdue
+from snodo_actors.machines.token_refreshes import Newer, TokenRefreshes, Want, want
 from snodo_actors.wire.headers import is_token
 from snodo_actors.words.errors import Error, TransportError
-from snodo_actors.words.http_options import TokenProvider
-from snodo_actors.words.lost import invalid_token
+from snodo_actors.words.lost import invalid_token, provider_failed, provider_timed_out
+from snodo_actors.words.token_provider import TokenProvider
 from snodo_actors.words.types import Challenge
-from supervisors import Node, Ref, spawn
+from supervisors import KILL, Node, Ref, TimerHandle, spawn
+from supervisors import exit as send_exit
 
 MAX_WAITING = 100_000
 """Messages that may wait for refreshed tokens."""
 MAX_THREADS = 8
 """Threads that may be busy with a plain provider, for one connection."""
+PROVIDER_LIMIT = 600.0
+"""Seconds a provider may take: a user who signs in needs minutes, and none comes after ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,9 @@ class Tokened:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """In place of the *refused* token there is a new one, or an Error."""
+    """What was *wanted* in place of a refused token has come: a new one, or an Error."""
 
-    refused: str | None
+    wanted: Want
     token: str | Error | None
 
 
@@ -52,62 +57,108 @@ class _Secret(str):
         return "<a token>"
 
 
+class _Ask:
+    """One call of the provider."""
+
+    __slots__ = ("call", "made", "may_be_none", "process", "shown")
+
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        made: Callable[[Any], object],
+        shown: str | None,
+        *,
+        may_be_none: bool,
+    ) -> None:
+        self.call = call
+        self.made = made
+        """Makes the message for the port of what came."""
+        self.shown = shown
+        """The token the provider was shown."""
+        self.may_be_none = may_be_none
+        self.process: Ref | None = None
+
+
 class Tokens:
-    """The tokens of one connection; what comes is sent to its *port*."""
+    """The tokens of one connection; what comes is sent to its *port*.
+
+    A provider that takes too long is stopped. All of it happens in the thread of the node's loop.
+    """
 
     def __init__(self, node: Node, port: Ref, provider: TokenProvider, url: str) -> None:
         self._node = node
         self._port = port
         self._provider = provider
         self._url = url
-        self._flights: SingleFlight[str | None, Exchange] = SingleFlight(MAX_WAITING)
+        self._refreshes: TokenRefreshes[Exchange] = TokenRefreshes(MAX_WAITING)
         self._limiter: Any = None
+        self._limit = PROVIDER_LIMIT
+        self._asks: Overdue[_Ask] = Overdue(PROVIDER_LIMIT)
+        self._timer: TimerHandle | None = None
+        self._is_closed = False
 
     def fetch(self, exchange: Exchange) -> None:
         """Ask for a token; `Tokened` comes."""
+        exchange.tried = Tried(self._refreshes.count)
         call = functools.partial(self._provider.token, {"url": self._url})
         made = functools.partial(Tokened, exchange)
-        spawn(self._ask, call, True, made, node=self._node)
+        self._begin(_Ask(call, made, None, may_be_none=True))
 
     def refresh(self, exchange: Exchange, status: int, challenge: Challenge | None) -> None:
-        """Ask for a token in place of the one that was refused; `Refreshed` comes."""
-        refused = exchange.token
-        role = self._flights.join(refused, exchange)
-        if role == "full":
-            error = TransportError(
-                -32000,
-                f"{MAX_WAITING} requests wait for a fresh token already",
-                cause=("max_waiting", MAX_WAITING),
-                delivery="answered",
-            )
-            self._port.send(Tokened(exchange, error))
-        elif role == "lead":
-            request = {"url": self._url, "status": status, "token": refused}
-            call = functools.partial(self._provider.refresh, challenge, request)
-            made = functools.partial(Refreshed, refused)
-            spawn(self._ask, call, False, made, node=self._node)
+        """Get a token in place of the one that was refused; `Refreshed` or `Tokened` comes."""
+        tried, refused = exchange.tried, exchange.token
+        exchange.tried = Tried(tried.since, refreshed=True)
+        wanted = want(refused, challenge)
+        match self._refreshes.refused(exchange, wanted, tried.since):
+            case "full":
+                error = TransportError(
+                    -32000,
+                    f"{MAX_WAITING} requests wait for a fresh token already",
+                    cause=("max_waiting", MAX_WAITING),
+                    delivery="answered",
+                )
+                self._port.send(Tokened(exchange, error))
+            case Newer(token):
+                self._port.send(Tokened(exchange, token))
+            case "lead":
+                request = {"url": self._url, "status": status, "token": refused}
+                call = functools.partial(self._provider.refresh, challenge, request)
+                made = functools.partial(Refreshed, wanted)
+                self._begin(_Ask(call, made, refused, may_be_none=False))
+            case "wait":
+                pass
 
     def refreshed(self, message: Refreshed) -> list[Exchange]:
         """Return the exchanges that waited for this."""
-        return self._flights.finish(message.refused)
+        token = message.token
+        return self._refreshes.ended(message.wanted, token if isinstance(token, str) else None)
 
-    async def _ask(
-        self, call: Callable[[], Any], may_be_none: bool, made: Callable[[Any], object]
-    ) -> None:
+    def close(self) -> None:
+        """Tell nobody any more; what the provider is about, such as a refresh, it may end."""
+        self._is_closed = True
+        self._rest()
+
+    # ---- the calls of the provider
+
+    def _begin(self, ask: _Ask) -> None:
+        self._asks.began(ask, self._node.now())
+        ask.process = spawn(self._run, ask, node=self._node)
+        if self._timer is None:
+            self._set_timer()
+
+    async def _run(self, ask: _Ask) -> None:
+        token: Any
         try:
-            token = await self._call(call)
+            token = await self._call(ask.call)
         except Error as error:
             token = error
         except Exception as error:  # noqa: BLE001  # the user's code: whoever needs the token is told
-            token = TransportError(
-                -32000,
-                f"the token provider raised {type(error).__name__}: {error}",
-                cause=error,
-                delivery="never_sent",
-            )
-        if not isinstance(token, Error) and not (token is None and may_be_none):
+            token = provider_failed(error, ask.shown)
+        if not isinstance(token, Error) and not (token is None and ask.may_be_none):
             token = _Secret(token) if is_token(token) else invalid_token()
-        self._port.send(made(token))
+        if self._asks.ended(ask):
+            self._port.send(ask.made(token))
+        self._rest()
 
     async def _call(self, call: Callable[[], Any]) -> Any:
         if inspect.iscoroutinefunction(_innermost(call)):
@@ -118,6 +169,28 @@ class Tokens:
             self._limiter = anyio.CapacityLimiter(MAX_THREADS)
         value = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
         return await value if inspect.isawaitable(value) else value
+
+    # ---- their time
+
+    def _set_timer(self) -> None:
+        """Let it ring when the time of the first call is over, and look again then."""
+        at = self._asks.next_at()
+        if at is not None:
+            self._timer = self._node.after(at - self._node.now(), self._ring)
+
+    def _rest(self) -> None:
+        """Let nothing be left of a connection that is closed, once nothing is under way."""
+        if self._is_closed and self._timer is not None and self._asks.next_at() is None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _ring(self) -> None:
+        self._timer = None
+        for ask in self._asks.due(self._node.now()):
+            self._port.send(ask.made(provider_timed_out(self._limit)))
+            if ask.process is not None:
+                send_exit(ask.process, KILL)
+        self._set_timer()
 
 
 def _innermost(call: Any) -> Any:

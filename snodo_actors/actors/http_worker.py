@@ -30,7 +30,7 @@ from snodo_actors.actors.http_worker_streams import Due, Resume, StreamingWorker
 from snodo_actors.machines import answer as says
 from snodo_actors.ports.http.link import Outgoing
 from snodo_actors.ports.http.open import open_link
-from snodo_actors.wire.headers import Fields, authorization_fields, session_fields
+from snodo_actors.wire.headers import Fields, session_fields
 from snodo_actors.wire.http1 import Item
 from snodo_actors.wire.jsonrpc import HEADER_MISMATCH
 from snodo_actors.words.errors import Delivery, Error
@@ -183,18 +183,23 @@ class HttpWorker(StreamingWorker):
         link, family = self._link, self._family
         assert link is not None
         session = exchange.session
+        try:
+            fields = self._fields(exchange)
+        except Error as error:  # of the token provider
+            exchange.refuse(error, self._unsent())
+            return Stop("normal")
         self._answer = says.Answer(
             exchange.id,
             max_bytes=family.http.max_response_bytes,
-            guarded=family.http.token_provider is not None,
-            refreshed=exchange.refreshed,
+            guard=family.guard,
+            tried=exchange.tried,
             in_session=session is not None and session.id is not None and exchange.verb == "POST",
         )
         if exchange.deadline.at < self._timer_at:
             self._set_timer(exchange.deadline.at)
         exchange.sent = True
         link.send(
-            Outgoing(exchange.verb, self._fields(exchange), exchange.body),
+            Outgoing(exchange.verb, fields, exchange.body),
             max_bytes=family.http.max_response_bytes,
         )
         return None
@@ -202,7 +207,8 @@ class HttpWorker(StreamingWorker):
     def _fields(self, exchange: Exchange) -> Fields:
         fields = exchange.fields
         if exchange.token is not None:
-            fields = authorization_fields(exchange.token) + fields
+            authorization = self._family.authorization
+            fields = authorization.fields(exchange.token, exchange.verb) + fields
         session = exchange.session
         if session is not None:
             fields += session_fields(session.version, session.id)
@@ -274,8 +280,8 @@ class HttpWorker(StreamingWorker):
                 self._told(exchange, message)
             case says.Accepted():
                 exchange.accepted()
-            case says.Unauthenticated(status, challenge):
-                self._report(Refused(exchange, status, challenge))
+            case says.Unauthenticated(status, challenge, same_token):
+                self._report(Refused(exchange, status, challenge, same_token))
             case says.SessionGone():
                 self._report(SessionLost(exchange))
             case says.Failed(error):
@@ -284,6 +290,8 @@ class HttpWorker(StreamingWorker):
                     return Stop("normal")
             case says.Interrupted(last_event_id, retry, error):
                 return self._interrupted(exchange, last_event_id, retry, error)
+            case says.Began(head):
+                self._family.authorization.answered(exchange.verb, head)
         return None
 
     def _answered(self, exchange: Exchange, response: says.Response) -> None:

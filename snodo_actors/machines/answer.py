@@ -12,6 +12,7 @@ from typing import Any, Final
 from snodo_actors.machines.answer_deeds import (
     OVERS,
     Accepted,
+    Began,
     Deed,
     Failed,
     Interrupted,
@@ -22,7 +23,8 @@ from snodo_actors.machines.answer_deeds import (
     Streaming,
     Unauthenticated,
 )
-from snodo_actors.machines.answer_head import settled
+from snodo_actors.machines.answer_head import refused, settled
+from snodo_actors.machines.authorization import UNTRIED, Guard, Tried
 from snodo_actors.machines.refusals import is_refusal, tells_of_session
 from snodo_actors.wire import codec
 from snodo_actors.wire.http1 import (
@@ -50,6 +52,7 @@ from snodo_actors.words.types import JSONObject, is_object
 __all__ = [
     "Accepted",
     "Answer",
+    "Began",
     "Deed",
     "Failed",
     "Interrupted",
@@ -67,7 +70,7 @@ _SHOWN: Final = 512
 class Answer:
     """The answer to the message *id*; None: a notification or response, which wants none.
 
-    *guarded*: a token provider may help against a refusal; *refreshed*: it has been asked already.
+    *guard*: what a token provider may do against a refusal; *tried*: what it has done already.
     *in_session*: a 404 tells of the session. *max_bytes* is the limit of the answer, which whoever
     reads it keeps; with *by_event* that of each event of a stream, which is kept here.
     """
@@ -76,14 +79,14 @@ class Answer:
         "_answered",
         "_by_event",
         "_events",
-        "_guarded",
+        "_guard",
         "_head",
         "_id",
         "_in_session",
         "_max_bytes",
         "_pieces",
-        "_refreshed",
         "_shown",
+        "_tried",
         "_verdict",
         "over",
     )
@@ -93,15 +96,15 @@ class Answer:
         id: int | None,
         *,
         max_bytes: int,
-        guarded: bool = False,
-        refreshed: bool = False,
+        guard: Guard | None = None,
+        tried: Tried = UNTRIED,
         in_session: bool = False,
         by_event: bool = False,
     ) -> None:
         self._id = id
         self._max_bytes = max_bytes
-        self._guarded = guarded
-        self._refreshed = refreshed
+        self._guard = guard
+        self._tried = tried
         self._in_session = in_session
         self._by_event = by_event
         self._head: Head | None = None
@@ -150,13 +153,15 @@ class Answer:
 
     def _begin(self, head: Head, deeds: list[Deed]) -> None:
         self._head = head
-        self._verdict = settled(
-            head,
-            wants_response=self._id is not None,
-            guarded=self._guarded,
-            refreshed=self._refreshed,
-            in_session=self._in_session,
-        )
+        guard = self._guard
+        if guard is not None:
+            if guard.tells:
+                deeds.append(Began(head))
+            self._verdict = refused(head, guard, self._tried)
+        if self._verdict is None:
+            self._verdict = settled(
+                head, wants_response=self._id is not None, in_session=self._in_session
+            )
         if not is_event_stream(head):
             return
         if self._verdict is not None or self._id is None:  # not worth waiting for its end

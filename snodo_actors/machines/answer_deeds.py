@@ -11,6 +11,13 @@ from snodo_actors.words.types import Challenge, JSONObject
 
 
 @dataclass(frozen=True, slots=True)
+class Began:
+    """The answer has this *head*; said to a guard that tells of it, before anything else."""
+
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
 class Streaming:
     """The answer is an event stream, which may take long."""
 
@@ -38,10 +45,14 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Unauthenticated:
-    """A fresh token may help; *challenge* says what the server wants."""
+    """A fresh token may help; *challenge* says what the server wants.
+
+    With *same_token*, the one it was sent with may do: the answer brought a nonce for it.
+    """
 
     status: int
     challenge: Challenge | None
+    same_token: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,8 @@ class Over:
 OVERS: Final = (Over(reusable=False), Over(reusable=True))
 
 Deed: TypeAlias = (
-    Streaming
+    Began
+    | Streaming
     | Message
     | Response
     | Accepted

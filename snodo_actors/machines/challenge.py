@@ -25,11 +25,14 @@ _LEXEME = re.compile(
 _ESCAPE = re.compile(r"\\(.)")
 
 
-def select_challenge(headers: Iterable[object]) -> Challenge | None:
-    """Choose among the challenges of *headers*: the first bearer, else the first of any kind."""
+def select_challenge(headers: Iterable[object], scheme: str = "bearer") -> Challenge | None:
+    """Choose among the challenges of *headers*: the first of *scheme*, or bearer, or any."""
     challenges = [challenge for header in headers for challenge in parse_challenges(header)]
-    bearers = (challenge for challenge in challenges if challenge.scheme == "bearer")
-    return next(bearers, challenges[0] if challenges else None)
+    for wanted in (scheme, "bearer"):
+        for challenge in challenges:
+            if challenge.scheme == wanted:
+                return challenge
+    return challenges[0] if challenges else None
 
 
 def parse_challenges(header: object) -> list[Challenge]:

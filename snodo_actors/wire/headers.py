@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from snodo_actors.wire.policy import Policy
+from snodo_actors.words.checks import pairs
 from snodo_actors.words.errors import TransportError
+from snodo_actors.words.http_options import is_header_name, is_owned
 from snodo_actors.words.lost import bad_header
 from snodo_actors.words.types import JSONObject, is_object
 
@@ -26,9 +28,18 @@ _TOKEN: Final = re.compile("[^\x00\r\n \t\ud800-\udfff]+")
 _OPEN, _CLOSE = "=?base64?", "?="
 
 
-def encode_fields(pairs: Iterable[tuple[str, str]]) -> Fields:
+def encode_fields(checked: Iterable[tuple[str, str]]) -> Fields:
     """Make pairs that were checked ready to be sent."""
-    return tuple((name.lower().encode(), value.encode()) for name, value in pairs)
+    return tuple((name.lower().encode(), value.encode()) for name, value in checked)
+
+
+def decode_fields(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Read the fields of an answer; what came several times is one list with commas."""
+    headers: dict[str, str] = {}
+    for field, content in fields:
+        name, value = field.decode("latin-1").lower(), content.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def session_fields(version: str, session_id: str | None) -> Fields:
@@ -40,6 +51,20 @@ def session_fields(version: str, session_id: str | None) -> Fields:
 def authorization_fields(token: str | None) -> Fields:
     """Build what carries a checked bearer token; nothing where there is none."""
     return () if token is None else ((b"authorization", b"Bearer " + token.encode()),)
+
+
+def provider_fields(given: Any) -> Fields | None:
+    """Make what a token provider authorizes a message with ready to be sent; None: it cannot be."""
+    try:
+        found = pairs("authorize()", given)
+    except TypeError:
+        return None
+    return encode_fields(found) if all(_is_free(*pair) for pair in found) else None
+
+
+def _is_free(name: Any, value: Any) -> bool:
+    are_strings = isinstance(name, str) and isinstance(value, str)
+    return are_strings and is_header_name(name) and not is_owned(name) and is_field_value(value)
 
 
 def message_fields(

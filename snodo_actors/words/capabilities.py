@@ -1,11 +1,12 @@
-"""What a client says it can do: what the caller declares, and what its input handlers imply."""
+"""What a client says it can do: what the caller declares, and what its options imply."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from snodo_actors.words.types import InputKind, JSONObject, is_object
+from snodo_actors.words.types import InputKind, JSONObject, is_mapping, is_object
+from snodo_actors.words.versions import is_stateless
 
 _IMPLIED: Final[dict[InputKind, JSONObject]] = {
     "form": {"elicitation": {"form": {}}},
@@ -29,6 +30,19 @@ def merge_capabilities(declared: JSONObject, kinds: Iterable[InputKind]) -> JSON
             merged["elicitation"] = {"form": {}}
         merged = _merge(merged, _IMPLIED[kind], "client_capabilities")
     return merged
+
+
+def with_extensions(
+    declared: JSONObject, extensions: Mapping[str, Any], version: str
+) -> JSONObject:
+    """Add *extensions* to the *declared* capabilities, which win, where the *version* has such.
+
+    What is declared as something else than an object stays as it is.
+    """
+    own: Any = declared.get("extensions", {})
+    if not extensions or not is_stateless(version) or not is_mapping(own):
+        return declared
+    return {**declared, "extensions": {**extensions, **own}}
 
 
 def _merge(declared: Mapping[str, Any], implied: JSONObject, path: str) -> JSONObject:

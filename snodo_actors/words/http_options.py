@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, cast
 
 from snodo_actors.words.checks import pairs, positive, seconds
 from snodo_actors.words.lost import refused_header
 from snodo_actors.words.tls_options import read_tls_options
+from snodo_actors.words.token_provider import read_provider
 from snodo_actors.words.types import INHERIT, Inherit
 
 MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
@@ -30,14 +30,6 @@ _UNSAFE: Final = re.compile("[\x00\r\n\ud800-\udfff]")
 _SCHEME: Final = re.compile("([a-z][a-z0-9+.-]*)://[^/]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class TokenProvider:
-    """Where bearer tokens come from: `token(request)` and `refresh(challenge, request)`."""
-
-    token: Callable[[Any], Any]
-    refresh: Callable[[Any, Any], Any]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
     """What `connect` takes for an HTTP target; times are seconds, and None means no limit.
@@ -47,11 +39,12 @@ class HttpOptions:
     left out, the environment decides. `transport` is a function without arguments that makes an
     `httpx.AsyncBaseTransport`, called for each connection; it does without the two before.
     `token_provider` is a pair of what has `token(state, request)` and `refresh(state, challenge,
-    request)`, and its state; or one object with these methods, without the state.
+    request)`, and its state; or one object with these methods, without the state. It may have
+    hooks, too: see `TokenProvider`.
     """
 
     headers: Mapping[str, str] | Iterable[tuple[str, str]] = field(default=(), repr=False)
-    token_provider: Any = None
+    token_provider: Any = field(default=None, repr=False)
     ssl: Any = None
     proxy: str | Inherit | None = field(default=INHERIT, repr=False)  # it may have a password
     connect_timeout: float | Inherit | None = INHERIT
@@ -68,7 +61,7 @@ class HttpOptions:
         return cast("tuple[tuple[str, str], ...]", self.headers)
 
     def __post_init__(self) -> None:
-        provider = _provider(self.token_provider)
+        provider = read_provider(self.token_provider)
         _check_proxy(self.proxy)
         _check_transport(self.transport)
         if self.transport is not None and (self.ssl is not None or self.proxy is not INHERIT):
@@ -104,13 +97,13 @@ def _headers(value: Any, *, has_provider: bool) -> tuple[tuple[str, str], ...]:
     for name, item in headers:
         if not isinstance(name, str) or not isinstance(item, str):
             raise TypeError(f'headers must be strings, see {name!r}: write headers=[("a", "b")]')
-        if _NAME.fullmatch(name) is None:
+        if not is_header_name(name):
             raise refused_header(name, f"{name!r} cannot be the name of a header")
         if _UNSAFE.search(item) is not None:
             raise refused_header(
                 name, f"the header {name!r} has a line break, NUL or surrogate in its value"
             )
-        if name.lower() in OWNED or name.lower().startswith(_OWNED_PREFIX):
+        if is_owned(name):
             raise refused_header(
                 name, f"the transport sets the header {name!r} itself: leave it out"
             )
@@ -119,6 +112,16 @@ def _headers(value: Any, *, has_provider: bool) -> tuple[tuple[str, str], ...]:
                 name, "token_provider sets the header 'authorization': leave out one of the two"
             )
     return headers
+
+
+def is_header_name(name: str) -> bool:
+    """Tell whether *name* can be the name of a header."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_owned(name: str) -> bool:
+    """Tell whether the transport sets the header *name* itself."""
+    return name.lower() in OWNED or name.lower().startswith(_OWNED_PREFIX)
 
 
 def _tls(value: Any) -> Any:
@@ -153,24 +156,3 @@ def _check_transport(value: Any) -> None:
         f"transport must be a function that makes an httpx transport, not {value!r}: "
         "write transport=lambda: httpx.AsyncHTTPTransport(...)"
     )
-
-
-def _provider(value: Any) -> TokenProvider | None:
-    if value is None or isinstance(value, TokenProvider):
-        return value
-    match value:
-        case (source, state):
-            token, refresh = _method(source, "token"), _method(source, "refresh")
-            return TokenProvider(partial(token, state), partial(refresh, state))
-        case _:
-            return TokenProvider(_method(value, "token"), _method(value, "refresh"))
-
-
-def _method(source: Any, name: str) -> Callable[..., Any]:
-    method: Callable[..., Any] | None = getattr(source, name, None)
-    if not callable(method):
-        raise TypeError(
-            f"token_provider must have {name}(), which {source!r} has not: "
-            "write token_provider=(provider, state), or an object with token() and refresh()"
-        )
-    return method

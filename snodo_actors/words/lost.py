@@ -178,6 +178,34 @@ def invalid_token() -> TransportError:
     return _lost("the token provider gave an invalid token", "invalid_token", "never_sent")
 
 
+def provider_failed(reason: Exception, token: str | None) -> TransportError:
+    """The token provider raised *reason*, which is not shown if its text has the *token*."""
+    kind = type(reason).__name__
+    if token is not None and token in f"{reason} {reason!r}":
+        said = f"the token provider raised {kind}, whose text has the token in it"
+        return _lost(said, ("token_provider", kind), "never_sent")
+    return _lost(f"the token provider raised {kind}: {reason}", reason, "never_sent")
+
+
+def provider_timed_out(limit: float) -> TransportError:
+    """The token provider gave nothing within *limit* seconds."""
+    return _lost(
+        f"the token provider gave no token within {limit:g} s, and was stopped",
+        ("token_provider", "timeout"),
+        "never_sent",
+    )
+
+
+def invalid_authorization() -> TransportError:
+    """The token provider gave headers that cannot be sent, or are not its; they are not shown."""
+    return _lost(
+        "authorize() of the token provider gave something other than pairs of the name and the "
+        "value of a header that can be sent, and that the transport does not set itself",
+        ("token_provider", "authorize"),
+        "never_sent",
+    )
+
+
 def unauthorized(status: int, challenge: Any) -> TransportError:
     """The server refused the refreshed token too."""
     return _lost(

@@ -34,6 +34,11 @@ class Origin:
         default_factory=dict[str, bytes], init=False, repr=False, compare=False
     )
 
+    @property
+    def url(self) -> str:
+        """The URL as it is sent: without a fragment or a user name."""
+        return f"{self.scheme}://{self.host_header}{self.target}"
+
     def prefix(self, method: str) -> bytes:
         """Build what a request begins with."""
         prefix = self._prefixes.get(method)

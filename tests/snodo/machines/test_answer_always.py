@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snodo_actors.machines import answer as says
+from snodo_actors.machines.authorization import Guard, Tried
 from snodo_actors.wire.http1 import End, Head, Malformed, ResponseReader, TooLarge, Truncated
 
 LIMIT = 300
@@ -47,6 +48,7 @@ FIELDS = st.just([STREAM]) | st.lists(
             b"content-encoding: gzip",
             b"content-encoding: identity",
             b"www-authenticate: Bearer error=insufficient_scope",
+            b"www-authenticate: DPoP error=use_dpop_nonce",
             b"www-authenticate: \xff",
         ]
     ),
@@ -56,7 +58,9 @@ STATUSES = st.sampled_from([200, 200, 202, 204, 302, 400, 401, 403, 404, 500])
 OPTIONS = st.fixed_dictionaries(
     {
         "id": st.sampled_from([1, 1, None]),
-        **{name: st.booleans() for name in ("guarded", "refreshed", "in_session", "by_event")},
+        "guard": st.sampled_from([None, Guard(), Guard("dpop", nonces=True, tells=True)]),
+        "tried": st.builds(Tried, refreshed=st.booleans(), nonced=st.booleans()),
+        **{name: st.booleans() for name in ("in_session", "by_event")},
     }
 )
 
@@ -90,6 +94,8 @@ def hear(chunks, options):
 def check(answer, takes):
     said = [deed for deeds in takes for deed in deeds]
     kinds = [type(deed) for deed in said]
+    assert says.Began not in kinds[1:]
+    kinds = [kind for kind in kinds if kind is not says.Began]
     assert kinds.count(says.Over) + kinds.count(says.Interrupted) == 1
     assert sum(kind in OUTCOMES for kind in kinds) == (says.Interrupted not in kinds)
     if kinds[-1] is says.Over:

@@ -3,11 +3,16 @@ from __future__ import annotations
 import pytest
 from http_answers import RESULT, hear, http, short, stream, told
 
+from snodo_actors.machines.authorization import Guard, Tried
 from snodo_actors.words.types import Challenge
 
 BEARER = 'www-authenticate: Bearer error="invalid_token"'
 SCOPE = 'www-authenticate: Bearer error="insufficient_scope"'
 BASIC = "www-authenticate: Basic"
+NONCE = 'www-authenticate: DPoP error="use_dpop_nonce"'
+GUARDED = {"guard": Guard()}
+REFRESHED = {"guard": Guard(), "tried": Tried(refreshed=True)}
+PROVES = Guard("dpop", nonces=True, tells=True)
 HEARD = ("response", {"jsonrpc": "2.0", "id": 1, "result": {}})
 
 
@@ -55,7 +60,8 @@ def test_a_provider_s_token_is_refused_before_the_body_is_read(
 ):
     if in_session and status == 404:
         outcome = "SessionGone"
-    options = {"guarded": True, "refreshed": refreshed, "in_session": in_session}
+    options = REFRESHED if refreshed else GUARDED
+    options = {**options, "in_session": in_session}
 
     assert ["over, reusable", outcome] == told(hear(http(status, RESULT, *fields), **options))
 
@@ -73,11 +79,11 @@ def test_without_a_provider_a_refusal_is_an_answer(status, field):
 @pytest.mark.parametrize(
     ("outcome", "status", "options"),
     [
-        (("unauthenticated", 401, "bearer"), 401, {"guarded": True}),
-        (("unauthenticated", 403, "bearer"), 403, {"guarded": True}),
-        (unauthorized(403, "insufficient_scope"), 403, {"guarded": True, "refreshed": True}),
+        (("unauthenticated", 401, "bearer"), 401, GUARDED),
+        (("unauthenticated", 403, "bearer"), 403, GUARDED),
+        (unauthorized(403, "insufficient_scope"), 403, REFRESHED),
         ("SessionGone", 404, {"in_session": True}),
-        ("SessionGone", 404, {"in_session": True, "guarded": True}),
+        ("SessionGone", 404, {"in_session": True, **GUARDED}),
     ],
 )
 @pytest.mark.parametrize("id", [1, None])
@@ -105,3 +111,26 @@ def test_only_a_404_in_a_session_tells_of_the_session(status, in_session):
 def test_a_404_in_a_session_is_that_whatever_the_body():
     for sent in (http(404, RESULT), http(404, b"", "content-encoding: br"), http(404)):
         assert told(hear(sent, in_session=True)) == ["over, reusable", "SessionGone"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tried"),
+    [
+        (("same token", 401, "dpop"), Tried()),
+        (("unauthenticated", 401, "dpop"), Tried(nonced=True)),
+        (("same token", 401, "dpop"), Tried(refreshed=True)),
+    ],
+)
+def test_a_nonce_is_worth_another_attempt(outcome, tried):
+    said = hear(http(401, RESULT, BEARER, NONCE), guard=PROVES, tried=tried)
+
+    assert told(said) == [("began", 401), "over, reusable", outcome]
+
+
+def test_who_wants_to_hear_of_heads_hears_of_each_first():
+    assert told(hear(http(200, RESULT), guard=PROVES)) == [
+        ("began", 200),
+        "over, reusable",
+        HEARD,
+    ]
+    assert told(hear(stream(b": hi\n"), guard=PROVES))[:2] == [("began", 200), "Streaming"]

@@ -87,6 +87,20 @@ def test_the_first_bearer_counts_else_the_first(headers, scheme, params):
     assert Challenge(scheme, params) == select_challenge(headers)
 
 
+@pytest.mark.parametrize(
+    ("expected", "headers"),
+    [
+        ("dpop", ["Basic, Bearer", "DPoP algs=ES256"]),
+        ("bearer", ["Basic, Bearer"]),
+        ("basic", ["Basic, Digest"]),
+    ],
+)
+def test_another_scheme_may_count_more(expected, headers):
+    challenge = select_challenge(headers, "dpop")
+    assert challenge is not None
+    assert challenge.scheme == expected
+
+
 @pytest.mark.parametrize("headers", [[], [None], ["?", ""]])
 def test_no_challenge(headers):
     assert select_challenge(headers) is None

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from snodo_actors.wire.headers import (
     authorization_fields,
+    decode_fields,
     encode_fields,
     encode_value,
     is_field_value,
     is_token,
     message_fields,
+    provider_fields,
     session_fields,
 )
 from snodo_actors.wire.jsonrpc import request
@@ -198,3 +200,35 @@ def test_a_token_can_be_sent(valid, token) -> None:
 )
 def test_a_value_can_be_sent(valid, value) -> None:
     assert is_field_value(value) is valid
+
+
+@pytest.mark.parametrize(
+    ("fields", "given"),
+    [
+        ((), []),
+        (((b"a", b"DPoP t"), (b"dpop", b"p")), [("A", "DPoP t"), ("DPoP", "p")]),
+        (((b"a", b"b"),), {"a": "b"}),
+        (((b"a", "é".encode()),), iter([["a", "é"]])),
+        (None, None),
+        (None, "ab"),
+        (None, ["ab"]),
+        (None, 5),
+        (None, [("a", "b", "c")]),
+        (None, [("a", b"b")]),
+        (None, [(b"a", "b")]),
+        (None, [("", "b")]),
+        (None, [("a b", "b")]),
+        (None, [("a", "b\r\nc: d")]),
+        (None, [("a", "\ud800")]),
+        (None, [("a", "b"), ("Content-Length", "5")]),
+        (None, [("mcp-param-x", "5")]),
+    ],
+)
+def test_what_a_provider_authorizes_with(fields, given) -> None:
+    assert provider_fields(given) == fields
+
+
+def test_the_fields_of_an_answer_as_a_dict() -> None:
+    fields = ((b"dpop-nonce", b"n"), (b"www-authenticate", b"A"), (b"WWW-Authenticate", b"\xe9"))
+
+    assert decode_fields(fields) == {"dpop-nonce": "n", "www-authenticate": "A, é"}

@@ -4,7 +4,8 @@ import copy
 
 import pytest
 
-from snodo_actors.words.capabilities import merge_capabilities
+from snodo_actors.words.capabilities import merge_capabilities, with_extensions
+from snodo_actors.words.versions import INITIALIZE, STATELESS
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,26 @@ def test_capabilities(sent, declared, kinds) -> None:
 def test_what_a_handler_adds_to_must_be_an_object(place, declared, kinds) -> None:
     with pytest.raises(TypeError, match=rf"{place} must be an object"):
         merge_capabilities(declared, kinds)
+
+
+@pytest.mark.parametrize(
+    ("sent", "declared", "extensions"),
+    [
+        ({}, {}, {}),
+        ({"extensions": {"a/b": {}}}, {}, {"a/b": {}}),
+        ({"roots": {}, "extensions": {"a/b": {}}}, {"roots": {}}, {"a/b": {}}),
+        (
+            {"extensions": {"a/b": {"own": 1}, "c/d": {}, "e/f": {}}},
+            {"extensions": {"a/b": {"own": 1}, "e/f": {}}},
+            {"a/b": {}, "c/d": {}},
+        ),
+        ({"extensions": None}, {"extensions": None}, {"a/b": {}}),
+        ({"extensions": {}}, {"extensions": {}}, {}),
+    ],
+)
+def test_extensions_are_declared_where_the_version_has_them(sent, declared, extensions) -> None:
+    before = copy.deepcopy(declared)
+
+    assert with_extensions(declared, extensions, STATELESS) == sent
+    assert declared == before
+    assert all(with_extensions(declared, extensions, version) is declared for version in INITIALIZE)

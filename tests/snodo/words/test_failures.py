@@ -234,6 +234,28 @@ TABLE = [
     ),
     (lost.answer_not_delivered(REFUSED), (TransportError, -32000, T), None, REFUSED, "unknown"),
     (lost.invalid_token(), (TransportError, -32000, T), None, "invalid_token", "never_sent"),
+    (lost.provider_failed(REASON, None), (TransportError, -32000, T), None, REASON, "never_sent"),
+    (
+        lost.provider_failed(KeyError("s3cret"), "s3cret"),
+        (TransportError, -32000, T),
+        None,
+        ("token_provider", "KeyError"),
+        "never_sent",
+    ),
+    (
+        lost.provider_timed_out(600.0),
+        (TransportError, -32000, T),
+        None,
+        ("token_provider", "timeout"),
+        "never_sent",
+    ),
+    (
+        lost.invalid_authorization(),
+        (TransportError, -32000, T),
+        None,
+        ("token_provider", "authorize"),
+        "never_sent",
+    ),
     (
         lost.unauthorized(401, CHALLENGE),
         (TransportError, -32000, T),
@@ -350,3 +372,21 @@ def test_a_failure_of_an_extension_keeps_what_it_raised() -> None:
 )
 def test_an_http_answer_that_is_none_is_explained(status, body, text) -> None:
     assert lost.not_json_rpc(status, body).message == text
+
+
+@pytest.mark.parametrize(
+    ("shows", "reason"),
+    [
+        (True, LookupError("no such vault")),
+        (False, LookupError("s3cret")),
+        (False, LookupError("no such token: s3cret!")),
+        (False, KeyError("s3cret")),
+    ],
+)
+def test_what_a_provider_raised_is_shown_unless_it_shows_the_token(shows, reason) -> None:
+    failure = lost.provider_failed(reason, "s3cret")
+
+    assert type(reason).__name__ in failure.message
+    assert ("no such vault" in failure.message) is shows
+    assert (failure.cause is reason) is (failure.__cause__ is reason) is shows
+    assert "s3cret" not in f"{failure} {failure!r}"
