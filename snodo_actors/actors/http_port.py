@@ -373,9 +373,17 @@ class HttpPort(BookKeeper):
 
     def _submit(self, exchange: Exchange) -> None:
         """Let the *exchange* have a token, if there are any, and then a connection."""
-        if self._tokens is not None and not exchange.tried.refreshed:
-            self._tokens.fetch(exchange)
+        tokens = self._tokens
+        if tokens is None or exchange.tried.refreshed:
+            self._hand_on(exchange)
+            return
+        token = tokens.at_hand(exchange)
+        if token is None:
+            tokens.fetch(exchange)
+        elif isinstance(token, Error):
+            exchange.refuse(token.again())
         else:
+            exchange.token = token
             self._hand_on(exchange)
 
     def _submit_stream(self, exchange: StreamExchange) -> None:

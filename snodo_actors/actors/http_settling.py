@@ -185,8 +185,8 @@ class _Talk:
                 self._failed(error, session)
 
     def _discovered(self, outcome: jsonrpc.Outcome, _headers: Headers) -> None:
-        if isinstance(outcome, TransportError) and outcome.delivery == "never_sent":
-            self._failed(outcome, None)  # nobody is there, or nothing may be sent
+        if isinstance(outcome, TransportError) and _is_final(outcome):
+            self._failed(outcome, None)
         else:
             self.carry_out(self._talk.discovered(outcome))
 
@@ -210,3 +210,16 @@ class _Talk:
     def _notified(self, session: Session, outcome: jsonrpc.Outcome) -> None:
         error = outcome if isinstance(outcome, Error) else None
         self.carry_out(self._talk.notified(session, error))
+
+
+def _is_final(error: TransportError) -> bool:
+    """Tell whether *error* says that nothing else need be tried, whatever the server's age.
+
+    Nobody is there, nothing may be sent, or no token is good enough: who asked a user for one does
+    not ask again at once.
+    """
+    match error.cause:
+        case ("unauthorized", _, _):
+            return True
+        case _:
+            return error.delivery == "never_sent" or error.kind == "authorization"

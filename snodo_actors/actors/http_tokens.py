@@ -97,6 +97,22 @@ class Tokens:
         self._timer: TimerHandle | None = None
         self._is_closed = False
 
+    def at_hand(self, exchange: Exchange) -> str | Error | None:
+        """Return a token that is there already, or an Error; None: it has to be asked for."""
+        look = self._provider.at_hand
+        if look is None:
+            return None
+        exchange.tried = Tried(self._refreshes.count)
+        try:
+            token = look({"url": self._url})
+        except Error as error:
+            return error
+        except Exception as error:  # noqa: BLE001  # the user's code: whoever needs the token is told
+            return provider_failed(error, None)
+        if token is None:
+            return None
+        return _Secret(token) if is_token(token) else invalid_token()
+
     def fetch(self, exchange: Exchange) -> None:
         """Ask for a token; `Tokened` comes."""
         exchange.tried = Tried(self._refreshes.count)

@@ -95,6 +95,11 @@ class Provider:
 
     # ---- what a connection calls
 
+    def at_hand(self, request: Mapping[str, Any]) -> str | None:
+        """Return the token for the server at ``request["url"]``, if it is here and good."""
+        kept = self._shelf.at_hand(_canonical(request["url"]))
+        return kept.access_token if kept is not None and kept.is_fresh(time.time()) else None
+
     async def token(self, request: Mapping[str, Any]) -> str | None:
         """Return the token for the server at ``request["url"]``, or None: it has to ask for one.
 
@@ -102,7 +107,8 @@ class Provider:
             AuthorizationError: The token ended, and renewing it failed for now.
         """
         url = _canonical(request["url"])
-        kept = await self._shelf.look(url, self._lock_timeout)
+        look = partial(self._shelf.look, url, self._lock_timeout)
+        kept = await self._flights.run(("look", url), look)
         if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
             kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
         return None if kept is None else kept.access_token

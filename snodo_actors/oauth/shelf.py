@@ -28,6 +28,10 @@ class Shelf:
         """Be the only one, of all tasks, threads and processes, to get tokens for *url*."""
         return self.store.locked(self._name(url), timeout)
 
+    def at_hand(self, url: str) -> Tokens | None:
+        """Return what is at hand, if anything is."""
+        return self._at_hand.get(url)
+
     async def look(self, url: str, timeout: float) -> Tokens | None:
         """Return what is at hand, or what the store had when it was asked first."""
         if url in self._at_hand:

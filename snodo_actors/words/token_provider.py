@@ -16,6 +16,7 @@ class TokenProvider:
     """Where bearer tokens come from: `token(request)` and `refresh(challenge, request)`.
 
     Attributes:
+        at_hand: Gives a token that is there already, without waiting; None: `token` is asked.
         authorize: Makes the headers that a message carries in place of its bearer token.
         answered: Hears of the head of every answer.
         scheme: Which challenge counts where a server sends several; lower case.
@@ -24,6 +25,7 @@ class TokenProvider:
 
     token: Callable[[Any], Any]
     refresh: Callable[[Any, Any], Any]
+    at_hand: Callable[[Any], Any] | None = None
     authorize: Callable[[str, dict[str, str]], Any] | None = None
     answered: Callable[[dict[str, str], int, dict[str, str]], Any] | None = None
     scheme: str = "bearer"
@@ -49,6 +51,7 @@ def read_provider(value: Any) -> TokenProvider | None:
     return TokenProvider(
         _method(source, "token", given),
         _method(source, "refresh", given),
+        _hook(source, "at_hand", given),
         _hook(source, "authorize", given),
         _hook(source, "answered", given),
         text("token_provider.scheme", getattr(source, "scheme", "bearer")).lower(),

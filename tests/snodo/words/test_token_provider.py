@@ -69,7 +69,8 @@ def test_the_hooks_are_optional() -> None:
     one = read_provider(Provider())
 
     assert one is not None
-    assert (one.authorize, one.answered, one.scheme, one.extensions) == (None, None, "bearer", {})
+    assert (one.at_hand, one.authorize, one.answered) == (None, None, None)
+    assert (one.scheme, one.extensions) == ("bearer", {})
 
 
 def test_hooks_come_with_the_state_too() -> None:
@@ -107,6 +108,7 @@ async def asynchronous(*_args):
         ("must have answered", with_(answered=5)),
         (r"authorize\(\) .* must be a plain function", with_(authorize=asynchronous)),
         (r"answered\(\) .* must be a plain function", with_(answered=asynchronous)),
+        (r"at_hand\(\) .* must be a plain function", with_(at_hand=asynchronous)),
         ("scheme must be a string", with_(scheme=None)),
         ("extensions must be a mapping", with_(extensions=["a/b"])),
         (r"extensions\['a/b'\] must be a mapping", with_(extensions={"a/b": True})),
