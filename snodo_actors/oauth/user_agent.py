@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import anyio
 
 from snodo_actors.oauth.in_thread import in_thread
-from snodo_actors.oauth.machines.urls import shown
+from snodo_actors.oauth.machines.urls import check_endpoint, shown
 from snodo_actors.oauth.words.errors import AuthorizationError
 
 
@@ -45,9 +45,15 @@ class FixedRedirect:
 
     *visit*, plain or async, is called with the authorization URL, shows it to the user, and returns
     the URL that the user was redirected to. A plain one runs in a thread, and may block.
+
+    Raises:
+        ValueError: A code must not be sent to *redirect_uri*: it is neither https nor this machine.
     """
 
     def __init__(self, redirect_uri: str, visit: Callable[[str], str | Awaitable[str]]) -> None:
+        refused = check_endpoint(redirect_uri)
+        if refused is not None:
+            raise ValueError(f"the redirect URI {redirect_uri!r} is refused: {refused}")
         self._visit = _FixedVisit(redirect_uri, visit)
 
     @asynccontextmanager
