@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from typing import TypeAlias
-from urllib.parse import quote_plus
+from urllib.parse import quote
 
 from snodo_actors.oauth.words.client import AuthMethod, RegisteredClient
 
@@ -90,8 +90,9 @@ def authenticate(
     """Add to *form* and headers what proves who the client is; *assertion* is signed already."""
     match method:
         case "client_secret_basic":
-            # Both parts are coded as in a form before they are joined: RFC 6749, section 2.3.1.
-            pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret or '')}"
+            # Both parts are coded as in a form before they are joined: RFC 6749, section 2.3.1. A
+            # blank is %20, as not everybody who reads it takes a plus sign for one.
+            pair = f"{quote(client.client_id, '')}:{quote(client.client_secret or '', '')}"
             proof = [("authorization", f"Basic {b64encode(pair.encode()).decode()}")]
             return form | {"client_id": client.client_id}, proof  # some look for it there first
         case "client_secret_post":

@@ -84,7 +84,7 @@ def test_how_a_client_proves_itself(
 
 
 ODD = RegisteredClient("i d:1", "p%+&é")
-ODD_PAIR = "aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5"  # base64 of "i+d%3A1:p%25%2B%26%C3%A9"
+ODD_PAIR = "aSUyMGQlM0ExOnAlMjUlMkIlMjYlQzMlQTk="  # base64 of "i%20d%3A1:p%25%2B%26%C3%A9"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ ODD_PAIR = "aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5"  # base64 of "i+d%3A1:p%25%2B%26%C
             ODD,
             "client_secret_basic",
             {"client_id": "i d:1"},
-            "Basic aStkJTNBMTpwJTI1JTJCJTI2JUMzJUE5",
+            f"Basic {ODD_PAIR}",
         ),
         (ODD, "client_secret_post", {"client_id": "i d:1", "client_secret": "p%+&é"}, None),
         (ODD, "none", {"client_id": "i d:1"}, None),
