@@ -7,13 +7,26 @@ import time
 from typing import Any
 
 from snodo_actors.oauth.fetch import Answer, Fetcher
-from snodo_actors.oauth.machines.oauth_error import OAuthError
+from snodo_actors.oauth.machines.oauth_error import OAuthError, without
 from snodo_actors.oauth.machines.signed import assertion_claims
 from snodo_actors.oauth.machines.token_answer import read_refusal
 from snodo_actors.oauth.machines.token_request import Form, authenticate, choose_auth_method
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.words.client import RegisteredClient
 from snodo_actors.oauth.words.errors import AuthorizationError, Step
+
+SECRETS = (
+    "assertion",
+    "client_assertion",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "refresh_token",
+    "subject_token",
+)
+"""Fields of a form that nobody is shown."""
+MIN_SECRET = 8
+"""Characters of the shortest that is looked for: what is shorter is in many a word."""
 
 
 async def ask_token_endpoint(
@@ -51,7 +64,11 @@ async def ask_token_endpoint(
     answer = await send()
     if proofs is not None and _wants_nonce(answer):
         answer = await send()
-    return answer.status, read_body(answer)
+    sent = [form.get(name, "") for name in SECRETS]
+    sent.append((client and client.client_secret) or "")
+    return answer.status, without(
+        read_body(answer), [one for one in sent if len(one) >= MIN_SECRET]
+    )
 
 
 def _authenticate(

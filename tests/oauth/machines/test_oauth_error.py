@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from snodo_actors.oauth.machines.oauth_error import MAX_SHOWN, OAuthError, read_words
+from snodo_actors.oauth.machines.oauth_error import (
+    HIDDEN,
+    MAX_SHOWN,
+    OAuthError,
+    read_words,
+    without,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,3 +31,21 @@ def test_words_are_fit_to_be_shown(params: dict[str, Any], words: tuple[str, str
 
 def test_text() -> None:
     assert (str(OAuthError("e")), str(OAuthError("e", "d"))) == ("e", "e: d")
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ({"error": "e", "error_description": "d"}, {"error": "e", "error_description": "d"}),
+        (
+            {"error": "e", "error_description": "no s3cret"},
+            {"error": "e", "error_description": HIDDEN},
+        ),
+        ({"error": "s3cret", "n": 5}, {"error": HIDDEN, "n": 5}),
+        ({"access_token": "s3cret"}, {"access_token": "s3cret"}),
+        (None, None),
+        (["error"], ["error"]),
+    ],
+)
+def test_what_was_sent_is_not_said_back(body: Any, left: Any) -> None:
+    assert left == without(body, ["s3cret"])
