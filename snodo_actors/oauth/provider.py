@@ -223,6 +223,8 @@ class Provider:
             next_step = decide(status, refused, wanted, kept, time.time())
             if isinstance(next_step, Take):
                 return next_step.tokens
+            if isinstance(next_step, StepUp):
+                self._step_up(url, wanted)
             fetcher = self._fetcher(url)
             named = named or (kept.resource_metadata if kept else None)
             place = await self._find(fetcher, url, named, kept)
@@ -230,9 +232,7 @@ class Provider:
                 renewed = await self._renew(fetcher, place, next_step.tokens)
                 if renewed is not None:
                     return renewed
-            if isinstance(next_step, StepUp):
-                self._step_up(url, wanted)
-            else:
+            if not isinstance(next_step, StepUp):
                 self._check(url, refused)
             before = () if kept is None or kept.issuer != place.issuer else kept.requested
             scopes = choose_scopes(wanted, self._scope, place.scopes_supported, before)
