@@ -99,7 +99,7 @@ class AuthorizationCode(Provider):
                 tokens = await self._ask(fetcher, place, client, form, scopes)
             except AuthorizationError as error:
                 if error.error is not None:
-                    await self._refused(place, error.error)
+                    await self._refused(place, error.error, client)
                 raise
         self._consented[place.server_url] = (tokens.access_token, time.time())
         return tokens
@@ -150,14 +150,27 @@ class AuthorizationCode(Provider):
             now=time.time(),
         )
 
-    def _registration(self, place: Place) -> str:
-        return f"client {self._name_there} {place.issuer}"
+    def _registration(self, place: Place, client_id: str | None = None) -> str:
+        """Name what a store has: the registration of now, or a former one."""
+        former = "" if client_id is None else f" {client_id}"
+        return f"client {self._name_there} {place.issuer}{former}"
 
     async def _stored(self, place: Place) -> RegisteredClient | None:
         return RegisteredClient.from_json(await self._store.load(self._registration(place)))
 
-    async def _refused(self, place: Place, error: str) -> None:
-        if error in ("invalid_client", "unauthorized_client"):  # it does not know us any more
+    async def _holder(self, place: Place, kept: Tokens) -> RegisteredClient | None:
+        holder = await super()._holder(place, kept)
+        if holder is not None or kept.client_id is None:
+            return holder
+        return RegisteredClient.from_json(
+            await self._store.load(self._registration(place, kept.client_id))
+        )
+
+    async def _refused(self, place: Place, error: str, client: RegisteredClient) -> None:
+        if error not in ("invalid_client", "unauthorized_client"):
+            return
+        stored = await self._stored(place)  # it does not know us any more
+        if stored is not None and stored.client_id == client.client_id:
             await self._store.delete(self._registration(place))
 
     async def _register(
@@ -185,6 +198,10 @@ class AuthorizationCode(Provider):
                 who = f"{self._name_there!r} with the redirect URI {uri}"
                 what = f"{place.issuer} did not register {who}"
                 raise failure("registration", what, client)
+            stored = await self._stored(place)
+            if stored is not None:  # tokens for other servers may be its own
+                former = self._registration(place, stored.client_id)
+                await self._store.save(former, stored.to_json())
             await self._store.save(self._registration(place), client.to_json())
             return client, uri
 

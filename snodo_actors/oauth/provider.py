@@ -172,6 +172,12 @@ class Provider:
             await self._store.save(f"issuer {given.client_id}", {"issuer": place.issuer})
         return given
 
+    async def _holder(self, place: Place, kept: Tokens) -> RegisteredClient | None:
+        """Find who may use the refresh token of *kept*: it is good for nobody else."""
+        client = await self._client(place)
+        known = client is not None and kept.client_id in (None, client.client_id)
+        return client if known else None
+
     def _check(self, url: str, refused: str | None) -> None:
         """Raise if tokens must not be obtained once more."""
 
@@ -265,7 +271,7 @@ class Provider:
 
     async def _renew(self, fetcher: Fetcher, place: Place, kept: Tokens) -> Tokens | None:
         """Use the refresh token of *kept*; None: it is good for nothing any more."""
-        client = await self._client(place)
+        client = await self._holder(place, kept)
         if client is None or kept.refresh_token is None:
             return None
         form = refresh_form(kept.refresh_token, kept.resource)
@@ -281,13 +287,13 @@ class Provider:
                 if error.error is None or error.error in TRANSIENT:
                     raise  # nothing was said about the token
                 _log.info("%s refused to renew a token: %s", place.issuer, error.error)
-                await self._refused(place, error.error)
+                await self._refused(place, error.error, client)
             spent = replace(kept, refresh_token=None)
             await self._shelf.save(url, spent if renewed is None else renewed)
         return renewed
 
-    async def _refused(self, place: Place, error: str) -> None:
-        """Take note of an *error* at the token endpoint."""
+    async def _refused(self, place: Place, error: str, client: RegisteredClient) -> None:
+        """Take note of an *error* that *client* got at the token endpoint."""
 
     async def _ask(
         self,
@@ -323,7 +329,11 @@ class Provider:
         )
         if isinstance(outcome, OAuthError | str):
             raise failure(step, f"{place.issuer} gave no token", outcome)
-        return replace(outcome, resource_metadata=place.resource_metadata)
+        return replace(
+            outcome,
+            resource_metadata=place.resource_metadata,
+            client_id=None if client is None else client.client_id,
+        )
 
 
 _canonical = functools.lru_cache(1024)(canonical_resource)

@@ -24,6 +24,7 @@ class Tokens:
         scope: What was granted, as far as that is known.
         requested: What was asked for; a step-up asks for this and more.
         issuer: The authorization server that issued them, the only one that gets the refresh token.
+        client_id: Who they were issued to, the only one that may use it; None: that is not known.
         resource: What they are for.
         resource_metadata: Where the metadata of the server were found, or None.
     """
@@ -38,6 +39,7 @@ class Tokens:
     issuer: str
     resource: str
     resource_metadata: str | None = None
+    client_id: str | None = None
 
     def is_fresh(self, now: float) -> bool:
         """Tell whether the access token is good at *now* and for a while."""
