@@ -10,6 +10,7 @@ and each of them has, beside what belongs to OAuth:
     POST /__knobs                        changes knobs, see `authority_books`
     GET  /__facts                        every request it saw
     POST /__revoke/access | /all         no token is good any more
+    POST /__forget                       no client is registered any more
     POST /__id_token/<client id>         what a single sign-on gave a client
 
 The program ends with its stdin. Users consent at once.

@@ -157,6 +157,12 @@ def application(books: Books) -> Flask:
         books.revoke(what)
         return jsonify(len(books.tokens))
 
+    @app.post("/__forget")
+    def forget() -> Any:
+        with books.lock:
+            books.clients.clear()
+        return jsonify({})
+
     @app.post("/__id_token/<client_id>")
     def sign_on(client_id: str) -> Any:
         return jsonify(id_token(books, client_id))

@@ -160,6 +160,10 @@ class Authority(_Server):
         """Let no access token be good any more; with "all", no refresh token either."""
         ask(self.port, f"/__revoke/{what}", {})
 
+    def forget(self) -> None:
+        """Let no client be registered any more."""
+        ask(self.port, "/__forget", {})
+
     def id_token(self, client_id: str) -> str:
         """What a single sign-on gave a client."""
         return ask(self.port, f"/__id_token/{client_id}", {})

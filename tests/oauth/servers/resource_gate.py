@@ -133,7 +133,7 @@ class Gate:
         async def noted(event: Any) -> None:
             if event["type"] == "http.response.start":
                 fact["status"] = event["status"]
-                if self.knobs["dpop_nonce"]:
+                if self.knobs["dpop_nonce"] and fact["token"]:
                     event["headers"] = [*event["headers"], (b"dpop-nonce", self._nonce())]
             await send(event)
 
