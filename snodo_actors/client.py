@@ -26,6 +26,7 @@ from snodo_actors.words.checks import boolean, mapping, text
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.listen_options import ListenOptions
 from snodo_actors.words.lost import connection_closed
+from snodo_actors.words.meta_entries import meta_entries
 from snodo_actors.words.request_options import NO_OPTIONS, RequestOptions
 from snodo_actors.words.types import (
     INHERIT,
@@ -118,7 +119,10 @@ class Client:
         """
         if method == LISTEN:
             raise ValueError("a subscription is a stream; open it with client.listen(...)")
-        return self._call(text("method", method), _object("params", params), options)
+        wanted = _object("params", params)
+        if "_meta" in wanted:
+            meta_entries('params["_meta"]', wanted["_meta"])
+        return self._call(text("method", method), wanted, options)
 
     def call_tool(
         self,
@@ -457,7 +461,7 @@ def _progress(
 
 def _tell_of(request: Request) -> None:
     """Tell the telemetry of a request's start, and of its end when it comes."""
-    carrier: dict[str, str] = {}
+    carrier: dict[str, Any] = {}
     telemetry.emit(
         "request.start",
         who=request.who,
@@ -466,9 +470,9 @@ def _tell_of(request: Request) -> None:
         id=request.id,
         carrier=carrier,
     )
-    if "traceparent" in carrier and request.extra.get("trace_context") is None:
-        names = ("traceparent", "tracestate")
-        request.extra["trace_context"] = {n: carrier[n] for n in names if n in carrier}
+    trace_context = telemetry.trace_context(carrier)
+    if trace_context is not None and request.extra.get("trace_context") is None:
+        request.extra["trace_context"] = trace_context
     start = request.node.now()
 
     def tell(done: Any) -> None:
