@@ -11,6 +11,7 @@ from http_trees import tree_of
 
 import snodo_actors as snodo
 import supervisors
+from snodo_actors.actors import http_settling
 
 CHANGED = "notifications/roots/list_changed"
 CHANGING = {"roots": {"listChanged": True}}
@@ -69,6 +70,25 @@ async def test_what_is_not_accepted_in_time_is_not_cancelled(at, server):
     await echoes(at, client)
     await at.get(client.close())
     assert server.received("notifications/cancelled") == []
+
+
+@across
+async def test_a_cancellation_that_is_not_accepted_is_not_cancelled(at, server, monkeypatch):
+    """It is told once that nobody waits for the call, and never that nobody waits for that."""
+    monkeypatch.setattr(http_settling, "END_SESSION_TIMEOUT", 0.3)
+    gone = []
+
+    def hold(exchange):
+        gone.append(exchange.until_gone())
+
+    server.on("tool hold", lambda exchange: exchange.wait("never"))
+    server.on("notifications/cancelled", hold)
+    client = await at.get(server.connect())
+    ran_out(await at.error(client.call_tool("hold", timeout=0.2)), 0.2)
+    await at.until(lambda: gone)
+    await echoes(at, client)
+    await at.get(client.close())
+    assert len(server.received("notifications/cancelled")) == 1
 
 
 @across
