@@ -15,20 +15,23 @@ from snodo_actors.actors import flows, telemetry
 from snodo_actors.actors.caching import Caching, Sharing, sharing_of_port
 from snodo_actors.actors.connection import close_connection, subscriptions_name
 from snodo_actors.actors.conversation import Conversation, Flow
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Profile, Request
 from snodo_actors.actors.waiting import Wait
 from snodo_actors.machines.deadline import Timeouts
 from snodo_actors.machines.input_requests import answerable
 from snodo_actors.machines.inputs import InputRounds
 from snodo_actors.subscription import Subscription
-from snodo_actors.wire.catalog import LISTEN
-from snodo_actors.words.checks import boolean, mapping, text
+from snodo_actors.wire.catalog import LISTEN, ROOTS_CHANGED
+from snodo_actors.words.checks import boolean, mapping, seconds, text
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.listen_options import ListenOptions
 from snodo_actors.words.lost import connection_closed
+from snodo_actors.words.meta_entries import meta_entries
 from snodo_actors.words.request_options import NO_OPTIONS, RequestOptions
 from snodo_actors.words.types import (
     INHERIT,
+    Inherit,
     InputRequired,
     JSONObject,
     ListKind,
@@ -118,7 +121,10 @@ class Client:
         """
         if method == LISTEN:
             raise ValueError("a subscription is a stream; open it with client.listen(...)")
-        return self._call(text("method", method), _object("params", params), options)
+        wanted = _object("params", params)
+        if "_meta" in wanted:
+            meta_entries('params["_meta"]', wanted["_meta"])
+        return self._call(text("method", method), wanted, options)
 
     def call_tool(
         self,
@@ -153,6 +159,30 @@ class Client:
     def ping(self) -> Future[Any]:
         """Ask for a sign of life; the initialize-era versions have this."""
         return self._call("ping", {}, {})
+
+    # ---- what the server is told
+
+    def roots_changed(self, *, timeout: float | Inherit | None = INHERIT) -> Future[None]:
+        """Tell the server that the roots changed, so that it asks for them anew.
+
+        The initialize-era versions have this, where the client was opened with
+        `client_capabilities={"roots": {"listChanged": True}}`. The future has None once the server
+        was sent it (over HTTP: has accepted it). It fails with an `Error`, and with a `ValueError`
+        where only the connection knows what was declared, as it does for a handle by name.
+
+        Raises:
+            TypeError: The timeout (seconds, None for no limit) is no number.
+            ValueError: It is none above 0, or the server was not told that roots may change.
+        """
+        limit = self._options.timeout if timeout is INHERIT else seconds("timeout", timeout)
+        notice = Notice(self._node, self.who, ROOTS_CHANGED, {}, _timeouts(limit, False, None))
+        refused = None if self._profile is None else notice.prepare(self._profile)
+        if refused is not None:
+            notice.try_fail(refused)
+        return self._notify(notice)
+
+    def _notify(self, notice: Notice) -> Future[None]:
+        return self._send(notice)
 
     # ---- lists
 
@@ -457,7 +487,7 @@ def _progress(
 
 def _tell_of(request: Request) -> None:
     """Tell the telemetry of a request's start, and of its end when it comes."""
-    carrier: dict[str, str] = {}
+    carrier: dict[str, Any] = {}
     telemetry.emit(
         "request.start",
         who=request.who,
@@ -466,9 +496,9 @@ def _tell_of(request: Request) -> None:
         id=request.id,
         carrier=carrier,
     )
-    if "traceparent" in carrier and request.extra.get("trace_context") is None:
-        names = ("traceparent", "tracestate")
-        request.extra["trace_context"] = {n: carrier[n] for n in names if n in carrier}
+    trace_context = telemetry.trace_context(carrier)
+    if trace_context is not None and request.extra.get("trace_context") is None:
+        request.extra["trace_context"] = trace_context
     start = request.node.now()
 
     def tell(done: Any) -> None:

@@ -16,6 +16,7 @@ from snodo_actors.actors.conversation import Conversation, Flow, UserCode
 from snodo_actors.actors.custom import read_custom
 from snodo_actors.actors.in_place import InPlace, InPlaceConversation
 from snodo_actors.actors.listening import Listening
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Profile, Request
 from snodo_actors.actors.subscription import Listen, Opening
 from snodo_actors.client import Client
@@ -130,6 +131,10 @@ class InPlaceClient(Client):
         read, conversation = self._converse(options)
         return conversation.follow(self._asking(read, conversation)(method, params))
 
+    def _notify(self, notice: Notice) -> Future[None]:
+        conversation = InPlaceConversation(self._node, self.who, self._in_place.carry)
+        return conversation.follow(_sent(notice))
+
     def _converse(self, options: dict[str, Any]) -> tuple[RequestOptions, Conversation]:
         read = RequestOptions(**options) if options else NO_OPTIONS
         return read, InPlaceConversation(self._node, self.who, self._in_place.carry)
@@ -230,6 +235,12 @@ def _tell_of(opened: _Opened) -> None:
         )
 
     opened.add_done_callback(tell)
+
+
+def _sent(notice: Notice) -> Flow:
+    failed = yield notice
+    if isinstance(failed, Error):
+        raise failed
 
 
 def _rest_of(rest: Any) -> Flow:

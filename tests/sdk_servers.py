@@ -110,4 +110,13 @@ def low_level(log: Log) -> Server[Any]:
         text = types.TextContent(type="text", text=str(params.arguments))
         return types.CallToolResult(content=[text])
 
-    return Server("low", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    async def roots_changed(_ctx: Any, _params: Any) -> None:
+        log.lines.append("roots changed")
+
+    server: Server[Any] = Server(
+        "low", version="1", on_list_tools=list_tools, on_call_tool=call_tool
+    )
+    server.add_notification_handler(
+        "notifications/roots/list_changed", types.NotificationParams, roots_changed
+    )
+    return server

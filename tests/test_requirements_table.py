@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).parent
 TABLE = TESTS.parent / "docs" / "requirements.md"
 PROTOCOL = TESTS / "requirements" / "protocol.csv"
-REASON = re.compile(r"(open|partly|not ours): \S.*")
+REASON = re.compile(r"(open|partly|decided|not ours): \S.*")
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 

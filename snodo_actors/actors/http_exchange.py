@@ -136,6 +136,20 @@ class CallExchange(Exchange):
             self.request.progressed(params)
 
 
+class NoticeExchange(CallExchange):
+    """A notification of a caller."""
+
+    __slots__ = ()
+
+    def __init__(self, notice: Request, fields: Fields, deadline: Deadline) -> None:
+        super().__init__(notice, fields, deadline)
+        self.id = None
+
+    def accepted(self) -> None:
+        """Take note that the server has it."""
+        self.request.try_set(None)
+
+
 Headers: TypeAlias = list[tuple[str, str]]
 Then: TypeAlias = Callable[[jsonrpc.Outcome, Headers], object]
 """Takes what came of a message, and the headers it came with."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.http_books import DUE, MAX_WAITING, BookKeeper, Due, Started
-from snodo_actors.actors.http_exchange import CallExchange, Exchange
+from snodo_actors.actors.http_exchange import CallExchange, Exchange, NoticeExchange
 from snodo_actors.actors.http_messages import (
     Concluded,
     Detached,
@@ -41,6 +41,7 @@ from snodo_actors.actors.http_settling import Settling
 from snodo_actors.actors.http_sharing import credential
 from snodo_actors.actors.http_streams import StreamExchange, Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.streams import CancelStream, Lost, OpenStream
 from snodo_actors.actors.unsettled import Unsettled
@@ -363,7 +364,8 @@ class HttpPort(BookKeeper):
         fields = request.fields
         if request.method == "tools/call" and is_stateless(profile.version):
             fields += self._family.tools.fields(request.params, request.definition)
-        exchange = CallExchange(request, fields, Deadline(request.timeouts, self.node.now()))
+        made = NoticeExchange if type(request) is Notice else CallExchange
+        exchange = made(request, fields, Deadline(request.timeouts, self.node.now()))
         exchange.session = self._session()
         request.place = exchange
         calls = self._calls
@@ -454,7 +456,8 @@ class HttpPort(BookKeeper):
     def _tell_cancelled(self, exchange: Exchange, why: str) -> None:
         """Tell a server of the initialize era, which does not take a disconnect for it."""
         profile = self.profile
-        if profile is not None and not is_stateless(profile.version) and exchange.sent:
+        is_request = exchange.id is not None and exchange.sent
+        if profile is not None and not is_stateless(profile.version) and is_request:
             self._settling.tell_cancelled(exchange.id, why, self._session())
 
     def _find_headers(self, refused: HeadersRefused) -> None:

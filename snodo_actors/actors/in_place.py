@@ -13,6 +13,7 @@ import anyio
 
 from snodo_actors.actors.conversation import Conversation, UserCode
 from snodo_actors.actors.exchange import Exchange
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Profile, Request
 from snodo_actors.machines.server_requests import answers_server_requests
 from snodo_actors.ports.calls import Flow, carry_out
@@ -114,7 +115,20 @@ class InPlace:
 
     def carry(self, request: Request) -> Any:
         """Carry *request* out; the awaitable, if there is one, does the rest."""
-        return carry_out(self._carry(request))
+        how = self._notify if type(request) is Notice else self._carry
+        return carry_out(how(request))
+
+    def _notify(self, notice: Request) -> Flow[None]:
+        options = {"timeout": notice.timeouts.timeout, **self._options}
+        try:
+            failed = yield from notify(self.carriage, codec.decode(notice.line), options)
+        except Exception as error:  # noqa: BLE001  # somebody's own code: its caller gets what it raised
+            notice.try_fail(error)
+            return
+        if failed is not None:
+            notice.refuse(failed)
+        else:
+            notice.try_set(None)
 
     def _carry(self, request: Request) -> Flow[None]:
         message: JSONObject = codec.decode(request.line)

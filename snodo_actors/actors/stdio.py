@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from snodo_actors.actors import telemetry
 from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.handlers import Raised, Returned
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
 from snodo_actors.actors.stdio_opening import Opening
 from snodo_actors.actors.stdio_peer import Peer
@@ -257,5 +258,9 @@ class StdioPort(GenServer):
             self._early.take(request)
 
     def _send(self, request: Request, profile: Profile) -> None:
-        if request.is_fit_for(profile):
+        if not request.is_fit_for(profile):
+            return
+        if type(request) is Notice:
+            self._peer.notify(request)
+        else:
             self._peer.send(request)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from snodo_actors.actors import caching, telemetry
 from snodo_actors.actors.handlers import Handlers, Raised, Returned
+from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Cancel, Request
 from snodo_actors.actors.streams import (
     Answered,
@@ -44,7 +45,7 @@ from snodo_actors.wire.framing import Flood, Framer, Oversized
 from snodo_actors.wire.ids import next_id
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.errors import Delivery, Error, TransportError
-from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
+from snodo_actors.words.lost import connection_closed, line_too_long, pipe_failed, server_exited
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Stdio, is_object
 from supervisors import Down, Future, Node, Ref, TimerHandle
@@ -148,6 +149,16 @@ class Peer:
         if not self._child.write(request.line, id, soon=len(correlation) > 1):
             # Why is not known yet; it is as soon as the end of the process is.
             self._never_sent.add(id)
+
+    def notify(self, notice: Notice) -> None:
+        """Send a notification that was prepared, or refuse it."""
+        refused = self._no_room() or self.lost
+        if refused is None and not self._child.write(notice.line):
+            refused = connection_closed("closed")
+        if refused is not None:
+            notice.refuse(refused, "never_sent")
+        else:
+            notice.try_set(None)
 
     def ask(
         self,

@@ -5,7 +5,7 @@ Events and what comes with them (times in seconds):
 - `connect.start`  who; `connect.stop`  who, duration, version, error
 - `request.start`  who, method, params, id, carrier; `request.stop`  who, method, id, duration,
   result, error. What a handler puts into *carrier* (`traceparent`, `tracestate`) goes into the
-  request's `_meta`, unless the caller gave a trace context.
+  request's `_meta`, unless the caller gave a trace context, or it is not as W3C defines it.
 - `cache.hit`  who, method, params: a result was kept, so nothing is sent
 - `port.exit`  who, pid, status, error: a server process ended by itself
 - `port.restart`  who: a supervised server was started again
@@ -18,8 +18,10 @@ that raises is logged and taken off. Without handlers nothing is made and nothin
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from snodo_actors.words.meta_entries import meta_entries
 
 _log = logging.getLogger("snodo_actors.telemetry")
 
@@ -52,3 +54,15 @@ def emit(event: str, **what: Any) -> None:
         except Exception:  # noqa: BLE001  # the user's function must not harm what it looks at
             _log.exception("a telemetry handler failed and was taken off: %r", handler)
             detach(handler)
+
+
+def trace_context(carrier: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read what handlers put into the *carrier* of a request; None: nothing that can be sent."""
+    if "traceparent" not in carrier:
+        return None
+    names = ("traceparent", "tracestate")
+    try:
+        return meta_entries("carrier", {name: carrier[name] for name in names if name in carrier})
+    except (TypeError, ValueError) as error:
+        _log.warning("a telemetry handler's trace context is left out: %s", error)
+        return None

@@ -14,6 +14,7 @@ from snodo_actors.words.versions import is_stateless
 
 LISTEN: Final = "subscriptions/listen"
 DISCOVER: Final = "server/discover"
+ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 
 _COMMON_REQUESTS: Final = frozenset(
     {
@@ -56,4 +57,10 @@ def refusal(method: str, version: str) -> ProtocolError | None:
         is_allowed = method not in STATELESS_OTHERS
     else:
         is_allowed = method in INITIALIZE_REQUESTS
+    return None if is_allowed else method_not_found(method, version)
+
+
+def notification_refusal(method: str, version: str) -> ProtocolError | None:
+    """Say why a caller must not send the notification *method* in *version*; None: it may."""
+    is_allowed = method == ROOTS_CHANGED and not is_stateless(version)
     return None if is_allowed else method_not_found(method, version)

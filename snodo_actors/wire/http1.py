@@ -48,12 +48,12 @@ def is_event_stream(head: Head) -> bool:
 
 
 class ResponseReader:
-    """Reads one response, whose head and body have at most *max_bytes* each; None: any number.
+    """Reads one response, whose head and body have at most *max_bytes* each.
 
-    A head has at most 256 KiB and 200 fields in any case. Interim responses (1xx) are passed over,
-    and their heads count with that of the final one. *head_request*: no body follows, as after
-    HEAD, or after CONNECT where the proxy agreed. *streams*: an event stream has no limit as a
-    whole, as its reader limits each event.
+    None: a body of any length, and a head of 256 KiB. A head has at most 200 fields. Interim
+    responses (1xx) are passed over, and their heads count with that of the final one.
+    *head_request*: no body follows, as after HEAD, or after CONNECT where the proxy agreed.
+    *streams*: an event stream has no limit as a whole, as its reader limits each event.
     """
 
     __slots__ = (

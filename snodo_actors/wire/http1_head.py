@@ -117,15 +117,15 @@ def _read_length(lengths: bytes) -> int:
 
 
 def head_limit(max_bytes: int | None) -> int:
-    """Tell how many bytes a head may have."""
-    return MAX_HEAD_BYTES if max_bytes is None else min(max_bytes, MAX_HEAD_BYTES)
+    """Tell how many bytes a head may have: as many as the body, where that has a limit."""
+    return MAX_HEAD_BYTES if max_bytes is None else max_bytes
 
 
 class Section:
     """Gathers a head, or trailers, which came in pieces: all to the first blank line.
 
     Trailers begin with the line end before them. At most *limit* bytes are gathered. More are
-    `TooLarge` where that was *max_bytes*, else what nobody writes as a head.
+    `TooLarge` where there are *max_bytes*, else what nobody writes as a head.
     """
 
     __slots__ = ("_limit", "_start", "_text", "_too_long")
@@ -133,8 +133,7 @@ class Section:
     def __init__(self, limit: int, max_bytes: int | None, *, is_head: bool) -> None:
         self._start = _START if is_head else b"\r\n"
         self._limit = limit if is_head else limit + len(self._start)
-        is_max = max_bytes is not None and max_bytes <= MAX_HEAD_BYTES
-        self._too_long = TooLarge() if is_max else _TOO_LONG
+        self._too_long = _TOO_LONG if max_bytes is None else TooLarge()
         self._text = bytearray()
 
     def take(self, data: bytes) -> bytes | Malformed | TooLarge | None:

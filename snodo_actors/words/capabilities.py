@@ -45,6 +45,20 @@ def with_extensions(
     return {**declared, "extensions": {**extensions, **own}}
 
 
+def check_roots_change(capabilities: Mapping[str, Any]) -> None:
+    """See to it that the server was told that the roots may change.
+
+    Raises:
+        ValueError: It was told that they do not, or nothing about roots at all.
+    """
+    roots = capabilities.get("roots")
+    if not is_mapping(roots) or roots.get("listChanged") is not True:
+        raise ValueError(
+            "the server was not told that the roots may change: connect with "
+            'client_capabilities={"roots": {"listChanged": True}}'
+        )
+
+
 def _merge(declared: Mapping[str, Any], implied: JSONObject, path: str) -> JSONObject:
     merged = dict(declared)
     for key, value in implied.items():

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from snodo_actors.words.checks import mapping, one_of, positive, seconds
+from snodo_actors.words.checks import one_of, positive, seconds
+from snodo_actors.words.meta_entries import meta_entries
 from snodo_actors.words.trace import check_trace_context
 from snodo_actors.words.types import INHERIT, Inherit, Overflow, TraceContext
 
@@ -29,7 +30,7 @@ class ListenOptions:
         one_of("overflow", self.overflow, _OVERFLOWS)
         checked: dict[str, Any] = {}
         if self.meta is not None:
-            checked["meta"] = mapping("meta", self.meta)
+            checked["meta"] = meta_entries("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:

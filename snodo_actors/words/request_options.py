@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from snodo_actors.words.checks import boolean, mapping, positive, seconds
+from snodo_actors.words.meta_entries import meta_entries
 from snodo_actors.words.trace import check_trace_context
 from snodo_actors.words.types import INHERIT, Inherit, TraceContext
 
@@ -45,7 +46,7 @@ class RequestOptions:
         if self.input_responses is not None:
             checked["input_responses"] = mapping("input_responses", self.input_responses)
         if self.meta is not None:
-            checked["meta"] = mapping("meta", self.meta)
+            checked["meta"] = meta_entries("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:

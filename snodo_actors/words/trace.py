@@ -16,6 +16,11 @@ _TRACEPARENT: Final = re.compile(
 _KEY: Final = re.compile(r"[a-z0-9][a-z0-9_*/@-]{0,255}")
 _VALUE: Final = re.compile(r"[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]")
 
+_MAX_BAGGAGE_MEMBERS: Final = 180
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105  # a word of HTTP's grammar
+_PAIR: Final = rf"{_TOKEN}[ \t]*+=[ \t]*+[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*+"
+_BAGGAGE_MEMBER: Final = re.compile(rf"{_PAIR}(?:[ \t]*+;[ \t]*+(?:{_PAIR}|{_TOKEN}))*+[ \t]*+")
+
 
 def check_trace_context(value: Any) -> dict[str, str]:
     """Return the `_meta` entries of a trace context.
@@ -52,12 +57,23 @@ def is_traceparent(value: str) -> bool:
 
 
 def is_tracestate(value: str) -> bool:
+    """Tell whether *value* is a tracestate of 512 bytes at most, which every system passes on."""
+    return len(value.encode(errors="replace")) <= _MAX_LENGTH and has_tracestate_form(value)
+
+
+def has_tracestate_form(value: str) -> bool:
     """Tell whether *value* is a tracestate; it may be empty, and so may its members."""
     members = [member.strip(" \t") for member in value.split(",")]
-    if len(value.encode(errors="replace")) > _MAX_LENGTH or len(members) > _MAX_MEMBERS:
-        return False
     pairs = [member.partition("=")[::2] for member in members if member]
     keys = {key for key, _ in pairs}
-    return len(keys) == len(pairs) and all(
-        _KEY.fullmatch(key) and _VALUE.fullmatch(item) for key, item in pairs
+    return (
+        len(members) <= _MAX_MEMBERS
+        and len(keys) == len(pairs)
+        and all(_KEY.fullmatch(key) and _VALUE.fullmatch(item) for key, item in pairs)
     )
+
+
+def is_baggage(value: str) -> bool:
+    """Tell whether *value* is a baggage: pairs, which may have properties; a key may come twice."""
+    members = [member.strip(" \t") for member in value.split(",")]
+    return len(members) <= _MAX_BAGGAGE_MEMBERS and all(map(_BAGGAGE_MEMBER.fullmatch, members))

@@ -31,6 +31,10 @@ def _one(*how: str):
     return lambda at: [at.python, SCRIPTS / "python_one.py", "http", *how]
 
 
+def _fast(*how: str):
+    return lambda at: [at.fastmcp, SCRIPTS / "fastmcp_four.py", "http", *how]
+
+
 def _node(*what: str):
     return lambda at: [
         at.node,
@@ -54,6 +58,8 @@ PYTHON_ONE_STATELESS = HttpKind("python-1-stateless", OLDER, _one("stateless"), 
 PYTHON_ONE_PLAIN = HttpKind(
     "python-1-stateless-json", OLDER, _one("stateless", "json"), streams=False, sessions=False
 )
+FASTMCP = HttpKind("fastmcp-4", VERSIONS, _fast(), listens=False)
+FASTMCP_JSON = HttpKind("fastmcp-4-json", VERSIONS, _fast("json"), listens=False, streams=False)
 TYPESCRIPT_TWO = HttpKind(
     "typescript-2", VERSIONS, _node("typescript_two.mjs", "http"), sessions=False
 )
@@ -75,6 +81,8 @@ KINDS = (
     PYTHON_ONE_JSON,
     PYTHON_ONE_STATELESS,
     PYTHON_ONE_PLAIN,
+    FASTMCP,
+    FASTMCP_JSON,
     TYPESCRIPT_TWO,
     TYPESCRIPT_TWO_SSE,
     TYPESCRIPT_ONE,

@@ -1,6 +1,7 @@
 """Brings the servers that are no dependency of ours: once, into a folder named after their pins.
 
-The older Python SDK and Node go into a virtual environment, the TypeScript servers beside it.
+The older Python SDK and Node go into a virtual environment, FastMCP into another, the TypeScript
+servers beside them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PINS = tuple(
-    HERE / "pins" / name for name in ("requirements.txt", "package.json", "package-lock.json")
+    HERE / "pins" / name
+    for name in ("requirements.txt", "fastmcp.txt", "package.json", "package-lock.json")
 )
 SCRIPTS = HERE / "servers"
 LIMIT = 900.0
@@ -46,6 +48,11 @@ class Installed:
     def python(self) -> Path:
         """A Python that has the older SDK."""
         return self.top / "venv" / "bin" / "python"
+
+    @property
+    def fastmcp(self) -> Path:
+        """A Python that has FastMCP."""
+        return self.top / "fastmcp" / "bin" / "python"
 
     @property
     def node(self) -> Path:
@@ -92,9 +99,10 @@ def _install(new: Installed) -> None:
     npm.mkdir(parents=True)
     for path in PINS:
         shutil.copy(path, npm if path.suffix == ".json" else new.top)
-    venv.create(new.top / "venv", with_pip=True)
-    pip = [new.python, "-m", "pip", "install", "--quiet", "--retries", "2"]
-    _run([*pip, "--requirement", new.top / "requirements.txt"])
+    for python, pins in ((new.python, "requirements.txt"), (new.fastmcp, "fastmcp.txt")):
+        venv.create(python.parents[1], with_pip=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--retries", "2"]
+        _run([*pip, "--requirement", new.top / pins])
     bring = new.node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
     _run(

@@ -83,6 +83,8 @@ class Kind:
     versions: tuple[str, ...]
     command: Callable[[Any], list[Any]]
     words: Words = OURS
+    listens: bool = True
+    """In the newest version it has streams of events."""
 
     def __str__(self) -> str:
         return self.name
@@ -90,6 +92,12 @@ class Kind:
 
 PYTHON_TWO = Kind("python-2", VERSIONS, lambda _: [sys.executable, SCRIPTS / "python_two.py"])
 PYTHON_ONE = Kind("python-1", OLDER, lambda at: [at.python, SCRIPTS / "python_one.py"])
+FASTMCP = Kind(
+    "fastmcp-4",
+    VERSIONS,
+    lambda at: [at.fastmcp, SCRIPTS / "fastmcp_four.py"],
+    listens=False,
+)
 TYPESCRIPT_TWO = Kind(
     "typescript-2", VERSIONS, lambda at: [at.node, at.script("typescript_two.mjs")]
 )
@@ -108,12 +116,12 @@ TYPESCRIPT_ONE = Kind(
     ],
     EVERYTHING,
 )
-KINDS = (PYTHON_TWO, PYTHON_ONE, TYPESCRIPT_TWO, TYPESCRIPT_ONE)
+KINDS = (PYTHON_TWO, PYTHON_ONE, FASTMCP, TYPESCRIPT_TWO, TYPESCRIPT_ONE)
 
 EACH_VERSION = [(kind, version) for kind in KINDS for version in kind.versions]
 NEWEST = [(kind, kind.versions[0]) for kind in KINDS]
 EACH_ERA = [pair for pair in EACH_VERSION if pair[1] != FIRST]
-WITH_STREAMS = [pair for pair in EACH_VERSION if pair[1] == MODERN]
+WITH_STREAMS = [pair for pair in EACH_VERSION if pair[1] == MODERN and pair[0].listens]
 
 
 def named(value: object) -> str | None:

@@ -17,7 +17,7 @@ async def busy(at, peer):
     """A client, its stream if there are any, and a call that goes on."""
     client = await at.get(peer.connect())
     stream = None
-    if peer.version == MODERN:
+    if peer.version == MODERN and peer.kind.listens:
         stream = await at.get(client.listen({"toolsListChanged": True}))
     return client, stream, await waits(at, peer, client)
 

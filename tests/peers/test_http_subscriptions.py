@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from case_servers import PATIENCE, lost
-from peers.http_kinds import PYTHON_ONE, WITH_STREAMS
+from peers.http_kinds import FASTMCP, FASTMCP_JSON, PYTHON_ONE, WITH_STREAMS
 from peers.http_kit import both, closes
 from peers.kinds import MODERN, named
 from peers.kit import answers
@@ -66,4 +66,17 @@ async def test_a_server_that_is_older_than_it_was_taken_for_refuses_a_stream(at,
     error = await at.error(client.listen({"toolsListChanged": True}))
     assert isinstance(error, snodo.Error)
     assert error.delivery == "answered"
+    await closes(at, web, client)
+
+
+@pytest.mark.parametrize(
+    "web", [(FASTMCP, MODERN), (FASTMCP_JSON, MODERN)], ids=named, indirect=True
+)
+@both
+async def test_a_server_without_streams_says_so(at, web):
+    client = await at.get(web.connect())
+    error = await at.error(client.listen({"toolsListChanged": True}))
+    assert isinstance(error, snodo.ServerError)
+    assert (error.code, error.delivery) == (-32601, "answered")
+    await answers(at, web, client)
     await closes(at, web, client)

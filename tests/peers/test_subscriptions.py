@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from case_servers import PATIENCE, lost
-from peers.kinds import MODERN, PYTHON_ONE, WITH_STREAMS, named
+from peers.kinds import FASTMCP, MODERN, PYTHON_ONE, WITH_STREAMS, named
 from peers.kit import answers, both, closes
 
 import snodo_actors as snodo
@@ -43,11 +43,17 @@ async def test_each_stream_gets_what_it_asked_for(at, peer):
     lost(error, "closed")
 
 
-@pytest.mark.parametrize("peer", [(PYTHON_ONE, MODERN)], ids=named, indirect=True)
+@pytest.mark.parametrize(
+    ("peer", "code"),
+    [((PYTHON_ONE, MODERN), -32602), ((FASTMCP, MODERN), -32601)],
+    ids=named,
+    indirect=["peer"],
+)
 @both
-async def test_a_server_that_is_older_than_it_was_taken_for_refuses_a_stream(at, peer):
+async def test_a_server_without_streams_refuses_one(at, peer, code):
+    """It is older than it was taken for, or has none."""
     client = await at.get(peer.connect())
     error = await at.error(client.listen({"toolsListChanged": True}))
     assert isinstance(error, snodo.ServerError)
-    assert error.code == -32602
+    assert (error.code, error.delivery) == (code, "answered")
     await closes(at, peer, client)

@@ -11,6 +11,7 @@ import pytest
 
 import snodo_actors as snodo
 from snodo_actors import telemetry
+from snodo_actors.server import Call, Server
 from supervisors import Node
 
 SERVER = (
@@ -18,6 +19,9 @@ SERVER = (
     sys.executable,
     [str(Path(__file__).parent.parent / "cases" / "B-001" / "server.py")],
 )
+
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 @pytest.fixture
@@ -54,6 +58,40 @@ def test_a_failed_connect_is_told(events, node: Node) -> None:
 
     assert events[-1][0] == "connect.stop"
     assert events[-1][1]["error"].cause == "enoent"
+
+
+@pytest.mark.parametrize(
+    ("sent", "carried"),
+    [
+        ({}, {"tracestate": "a=1"}),
+        ({"traceparent": TRACE}, {"traceparent": TRACE, "more": 1}),
+        ({"traceparent": TRACE, "tracestate": "a=1"}, {"traceparent": TRACE, "tracestate": "a=1"}),
+        (None, {"traceparent": "00", "tracestate": "a=1"}),
+        (None, {"traceparent": TRACE, "tracestate": 5}),
+    ],
+)
+def test_a_trace_context_of_a_handler_travels_if_it_is_one(
+    sent, carried, caplog: pytest.LogCaptureFixture
+) -> None:
+    def carry(event: str, what: dict[str, Any]) -> None:
+        if event == "request.start":
+            what["carrier"].update(carried)
+
+    server = Server("traced", "1")
+    seen: list[Any] = []
+
+    @server.tool()
+    def look(call: Call) -> str:
+        seen.append(call.meta)
+        return ""
+
+    client = snodo.direct(server.runtime(), protocol="2025-11-25").get(timeout=10)
+    detach = telemetry.attach(carry)
+    client.call_tool("look").get(timeout=10)
+    detach()
+
+    assert seen == [sent or {}]
+    assert len(caplog.records) == (sent is None)
 
 
 def test_a_handler_that_raises_is_taken_off(caplog: pytest.LogCaptureFixture) -> None:

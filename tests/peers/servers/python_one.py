@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 from mcp.server.fastmcp import Context, FastMCP
-from mcp.types import Completion, SamplingMessage, TextContent
+from mcp.types import Completion, RootsListChangedNotification, SamplingMessage, TextContent
 from pydantic import BaseModel
 
 server = FastMCP("peer", instructions="Use it.", log_level="CRITICAL")
@@ -87,6 +87,13 @@ async def ask_model(ctx: Context) -> str:
 @server.tool()
 async def ask_roots(ctx: Context) -> str:
     return f"roots: {(await ctx.session.list_roots()).roots[0].uri}"
+
+
+async def roots_changed(_notification: RootsListChangedNotification) -> None:
+    note("roots changed")
+
+
+server._mcp_server.notification_handlers[RootsListChangedNotification] = roots_changed
 
 
 @server.resource("notes://today")

@@ -19,6 +19,7 @@ from mcp_types import (
     CreateMessageResult,
     InputRequiredResult,
     ListRootsResult,
+    NotificationParams,
     SamplingMessage,
     TextContent,
 )
@@ -117,6 +118,15 @@ async def ask_url(ctx: Context) -> str | InputRequiredResult:
             {"inputRequests": {"there": request}, "requestState": "asked"}
         )
     return f"url: {ctx.input_responses['there'].action}"
+
+
+async def roots_changed(_ctx: Any, _params: Any) -> None:
+    note("roots changed")
+
+
+server._lowlevel_server.add_notification_handler(
+    "notifications/roots/list_changed", NotificationParams, roots_changed
+)
 
 
 @server.resource("notes://today")

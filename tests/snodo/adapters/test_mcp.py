@@ -21,6 +21,7 @@ from snodo_actors.adapters.mcp import runtime
 from supervisors import Node, spawn, when_down
 
 STATELESS, LATER, FIRST = VERSIONS = ("2026-07-28", "2025-11-25", "2025-06-18")
+CHANGING = {"roots": {"listChanged": True}}
 NAME = {"action": "accept", "content": {"name": "Bo"}}
 
 
@@ -203,6 +204,24 @@ def test_who_calls(log: Log, version: str) -> None:
         assert said(client.call_tool("who").get()) == "None bob"
     with opened(high_level(log), protocol=version) as client:
         assert said(client.call_tool("who").get()) == "None None"
+
+
+@pytest.mark.usefixtures("node")
+def test_new_roots_are_told_to_the_server(log: Log) -> None:
+    server = low_level(log)
+    with opened(server, protocol=LATER, client_capabilities=CHANGING) as client:
+        assert client.roots_changed().get(timeout=PATIENCE) is None
+        until(log, "roots changed")
+
+
+@pytest.mark.usefixtures("inner_node")
+async def test_new_roots_are_told_to_the_server_of_a_task(log: Log) -> None:
+    server = runtime(low_level(log))
+    client = await snodo.direct(server, protocol=LATER, client_capabilities=CHANGING)
+    assert await client.roots_changed() is None
+    assert said(await client.call_tool("echo", {})) == "{}"  # in order, so it is there before
+    assert log.lines == ["roots changed", "echo"]
+    await client.close()
 
 
 # ---- streams

@@ -267,3 +267,20 @@ async def test_ipv6(at, serve):
     await echoes(at, client)
     assert server.requests[0].first("host") == f"[::1]:{server.port}"
     await at.get(client.close())
+
+
+@across
+async def test_what_was_not_declared_is_asked_all_the_same(at, server):
+    """The server answers for itself: many declare less than they have."""
+
+    def begin(exchange):
+        hello = initialized(LEGACY)
+        exchange.json(result(exchange.request["id"], {**hello, "capabilities": {}}))
+
+    server.on("initialize", begin)
+    client = await at.get(server.connect())
+    assert client.session.server_capabilities == {}
+    await echoes(at, client)
+    assert await at.get(client.list_tools()) == server.tools
+    said_no(await at.error(client.list_prompts()), -32601)
+    await at.get(client.close())

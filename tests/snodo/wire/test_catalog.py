@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from snodo_actors.wire.catalog import refusal
+from snodo_actors.wire.catalog import ROOTS_CHANGED, notification_refusal, refusal
 from snodo_actors.words.versions import INITIALIZE, STATELESS
 
 EVERYWHERE = [
@@ -66,4 +66,24 @@ def test_what_a_client_does_not_ask_is_refused(method, version) -> None:
 
     assert error is not None
     assert (error.code, error.kind, error.delivery) == (-32601, "protocol", "never_sent")
+    assert error.data == {"method": method, "protocolVersion": version}
+
+
+@pytest.mark.parametrize("version", INITIALIZE)
+def test_the_older_ones_are_told_of_new_roots(version) -> None:
+    assert notification_refusal(ROOTS_CHANGED, version) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "version"),
+    [
+        (ROOTS_CHANGED, STATELESS),
+        *(("notifications/initialized", version) for version in INITIALIZE),
+    ],
+)
+def test_other_notifications_are_not_the_caller_s(method, version) -> None:
+    error = notification_refusal(method, version)
+
+    assert error is not None
+    assert (error.code, error.delivery) == (-32601, "never_sent")
     assert error.data == {"method": method, "protocolVersion": version}

@@ -4,7 +4,11 @@ import copy
 
 import pytest
 
-from snodo_actors.words.capabilities import merge_capabilities, with_extensions
+from snodo_actors.words.capabilities import (
+    check_roots_change,
+    merge_capabilities,
+    with_extensions,
+)
 from snodo_actors.words.versions import INITIALIZE, STATELESS
 
 
@@ -77,3 +81,23 @@ def test_extensions_are_declared_where_the_version_has_them(sent, declared, exte
     assert with_extensions(declared, extensions, STATELESS) == sent
     assert declared == before
     assert all(with_extensions(declared, extensions, version) is declared for version in INITIALIZE)
+
+
+def test_roots_may_change_where_that_was_said() -> None:
+    check_roots_change({"roots": {"listChanged": True, "more": 1}})
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {},
+        {"roots": True},
+        {"roots": {}},
+        {"roots": {"listChanged": False}},
+        {"roots": {"listChanged": 1}},
+        {"sampling": {"listChanged": True}},
+    ],
+)
+def test_else_nobody_is_told_that_they_changed(capabilities) -> None:
+    with pytest.raises(ValueError, match=r'client_capabilities={"roots"'):
+        check_roots_change(capabilities)

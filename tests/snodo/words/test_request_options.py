@@ -65,6 +65,8 @@ def test_a_mailbox_can_be_told_of_progress() -> None:
         (TypeError, "max_input_rounds must be", {"max_input_rounds": None}),
         (TypeError, "progress must be a function", {"progress": "print"}),
         (TypeError, "meta must be", {"meta": [1]}),
+        (ValueError, "meta must have keys", {"meta": {"a b": 1}}),
+        (ValueError, "baggage in meta must be", {"meta": {"baggage": "a"}}),
         (TypeError, "input_responses must be", {"input_responses": []}),
         (TypeError, "trace_context must be", {"trace_context": TRACE["traceparent"]}),
         (ValueError, "not a W3C", {"trace_context": {"traceparent": ""}}),
@@ -127,6 +129,7 @@ def test_listen_takes_what_is_given() -> None:
         (ValueError, "overflow must be one of", {"overflow": "block"}),
         (ValueError, "timeout must be", {"timeout": 0}),
         (TypeError, "meta must be", {"meta": "x"}),
+        (ValueError, "meta must have keys", {"meta": {"/a": 1}}),
         (ValueError, "needs traceparent", {"trace_context": {}}),
     ],
 )

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snodo_actors.words.trace import check_trace_context, is_traceparent, is_tracestate
+from snodo_actors.words.trace import (
+    check_trace_context,
+    has_tracestate_form,
+    is_baggage,
+    is_traceparent,
+    is_tracestate,
+)
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 GOOD = f"00-{TRACE}-{PARENT}-01"
@@ -77,10 +83,68 @@ def test_tracestate(valid, value) -> None:
     assert is_tracestate(value) is valid
 
 
+@pytest.mark.parametrize(
+    ("valid", "value"),
+    [
+        (True, ""),
+        (True, "a=1,,b=2,"),
+        (True, ",".join(f"k{n}=" + "v" * 256 for n in range(32))),
+        (False, ",".join(f"k{n}=1" for n in range(33))),
+        (False, "a"),
+        (False, "a=1,a=2"),
+        (False, "k=" + "v" * 257),
+    ],
+)
+def test_a_tracestate_has_no_limit_but_that_of_members(valid, value) -> None:
+    assert has_tracestate_form(value) is valid
+
+
+@pytest.mark.parametrize(
+    ("valid", "value"),
+    [
+        (True, "a=1"),
+        (True, "a="),
+        (True, "a=1,b=2"),
+        (True, "a=1,a=2"),
+        (True, " a \t=\t 1 , b = 2\t"),
+        (True, "userId=Am%C3%A9lie,isProduction=false"),
+        (True, "a=1;p"),
+        (True, "a=1;p=2;q ; r = 3 "),
+        (True, "a=1 ;p= ; q"),
+        (True, "!#$%&'*+-.^_`|~0Az=!#:<=>[]~"),
+        (True, "a=b=c"),
+        (True, "a=" + "v" * 9000),
+        (True, ",".join(["a=1"] * 180)),
+        (False, ",".join(["a=1"] * 181)),
+        (False, ""),
+        (False, "a"),
+        (False, "=1"),
+        (False, "a=1,"),
+        (False, "a=1,,b=2"),
+        (False, "a=1;"),
+        (False, "a=1;;p"),
+        (False, "a=1;=2"),
+        (False, "a;p=1"),
+        (False, "a b=1"),
+        (False, "a=b c"),
+        (False, 'a="b"'),
+        (False, "a=b\\c"),
+        (False, "a(=1"),
+        (False, "a=é"),
+        (False, "a=\x7f"),
+        (False, "a=1\n"),
+        (False, "a= " + " " * 9000 + "x y"),
+    ],
+)
+def test_baggage(valid, value) -> None:
+    assert is_baggage(value) is valid
+
+
 @given(st.text())
 def test_any_text_is_valid_or_not(value) -> None:
     assert is_traceparent(value) in (True, False)
     assert is_tracestate(value) in (True, False)
+    assert is_baggage(value) in (True, False)
 
 
 def test_a_trace_context_is_taken_as_entries() -> None:
