@@ -140,8 +140,16 @@ def read_registration(body: Any, issuer: str, asked: Mapping[str, Any]) -> Regis
         auth_method=cast("AuthMethod | None", method),
         redirect_uris=tuple(asked["redirect_uris"]),
         scopes=tuple(scope.split()) if isinstance(scope, str) else None,
-        expires_at=float(expires) if isinstance(expires, int | float) and expires > 0 else None,
+        expires_at=_moment(expires),
     )
+
+
+def _moment(value: Any) -> float | None:
+    """Read when a secret ends; 0, and what is beyond all numbers, is never."""
+    try:
+        return float(value) if isinstance(value, int | float) and value > 0 else None
+    except OverflowError:
+        return None
 
 
 def other_redirect_uri(uri: str) -> str | None:
