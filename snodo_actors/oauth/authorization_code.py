@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 from snodo_actors.oauth.browser import Browser
 from snodo_actors.oauth.discovery import Place
@@ -34,6 +34,7 @@ from snodo_actors.oauth.words.client import RegisteredClient
 from snodo_actors.oauth.words.errors import AuthorizationError
 from snodo_actors.oauth.words.tokens import Tokens
 from snodo_actors.words.checks import seconds
+from snodo_actors.words.errors import Error
 
 YOUNG = 60.0
 """Seconds after a user's consent in which a refusal of the new token says that it was in vain."""
@@ -88,21 +89,32 @@ class AuthorizationCode(Provider):
         if refused is not None:
             raise AuthorizationError("authorization", f"{place.issuer} cannot be used: {refused}")
         scopes = with_offline_access(scopes, metadata.scopes_supported)
+        try:
+            tokens = await self._consent(fetcher, place, scopes)
+        except Error:
+            raise
+        except Exception as error:  # the user agent may be anybody's
+            raise AuthorizationError(
+                "user", f"the user agent raised {type(error).__name__}", cause=error
+            ) from error
+        self._consented[place.server_url] = (tokens.access_token, time.time())
+        return tokens
+
+    async def _consent(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
+        """Have the user agree, and get the tokens for that."""
         stored = await self._stored(place)
         preferred = None if stored is None else next(iter(stored.redirect_uris), None)
         async with self._agent.open(preferred) as visit:
             client, redirect_uri = await self._register(fetcher, place, visit, scopes)
             try:
                 asked = self._question(place, client, redirect_uri, scopes)
-                back = await visit.visit(asked.url, self.patience)
+                back: Any = await visit.visit(asked.url, self.patience)
                 form = self._read(place, asked, back)
-                tokens = await self._ask(fetcher, place, client, form, scopes)
+                return await self._ask(fetcher, place, client, form, scopes)
             except AuthorizationError as error:
                 if error.error is not None:
                     await self._refused(place, error.error, client)
                 raise
-        self._consented[place.server_url] = (tokens.access_token, time.time())
-        return tokens
 
     def _question(
         self, place: Place, client: RegisteredClient, redirect_uri: str, scopes: tuple[str, ...]
@@ -120,8 +132,12 @@ class AuthorizationCode(Provider):
             verifier=secrets.token_urlsafe(48),
         )
 
-    def _read(self, place: Place, asked: Asked, back: str) -> Form:
+    def _read(self, place: Place, asked: Asked, back: Any) -> Form:
         """Read what the browser came *back* with, and build what is asked for with it."""
+        if not isinstance(back, str):
+            raise AuthorizationError(
+                "user", "the user agent returned no text: it has to return where the user came back"
+            )
         outcome = read_redirect(back, asked)
         if isinstance(outcome, OAuthError):
             raise failure("authorization", f"{place.issuer} did not authorize", outcome)

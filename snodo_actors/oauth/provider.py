@@ -21,6 +21,7 @@ from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.discovery import Place, discover
 from snodo_actors.oauth.fetch import Fetcher
 from snodo_actors.oauth.flights import Flights
+from snodo_actors.oauth.guarded_store import GuardedStore
 from snodo_actors.oauth.machines.attempts import Attempts
 from snodo_actors.oauth.machines.oauth_error import OAuthError
 from snodo_actors.oauth.machines.refusal import Renew, StepUp, Take, decide
@@ -78,7 +79,7 @@ class Provider:
         positive("max_step_ups", max_step_ups)
         self._given = client
         self._scope = _scopes(scope)
-        self._store: Store = MemoryStore() if store is None else store
+        self._store = GuardedStore(MemoryStore() if store is None else store)
         self._proofs = Proofs(self._store) if dpop else None
         owner = f"{self.kind} {'' if client is None else client.client_id}"
         self._shelf = Shelf(self._store, owner, self._proofs)
