@@ -26,6 +26,7 @@ from snodo_actors.oauth.machines.registration import (
 from snodo_actors.oauth.machines.scopes import union, with_offline_access
 from snodo_actors.oauth.machines.token_answer import read_refusal
 from snodo_actors.oauth.machines.token_request import Form, code_form
+from snodo_actors.oauth.machines.urls import shown
 from snodo_actors.oauth.options import ProviderOptions
 from snodo_actors.oauth.provider import Provider
 from snodo_actors.oauth.token_endpoint import failure, read_body
@@ -246,8 +247,8 @@ class AuthorizationCode(Provider):
         if not self._in_vain.allow(url, (), now):
             raise AuthorizationError(
                 "authorization",
-                f"{url} refuses each token that a user has just agreed to: no browser is opened "
-                "for it any more for an hour",
+                f"{shown(url)} refuses each token that a user has just agreed to: no browser is "
+                "opened for it any more for an hour",
                 delivery="answered",
             )
 

@@ -25,10 +25,11 @@ from snodo_actors.oauth.guarded_store import GuardedStore
 from snodo_actors.oauth.machines.attempts import Attempts
 from snodo_actors.oauth.machines.oauth_error import OAuthError
 from snodo_actors.oauth.machines.refusal import Renew, StepUp, Take, decide
+from snodo_actors.oauth.machines.said import listed
 from snodo_actors.oauth.machines.scopes import choose_scopes
 from snodo_actors.oauth.machines.token_answer import read_token_answer
 from snodo_actors.oauth.machines.token_request import Form, refresh_form
-from snodo_actors.oauth.machines.urls import canonical_resource
+from snodo_actors.oauth.machines.urls import canonical_resource, shown
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.shelf import Shelf
 from snodo_actors.oauth.store import MemoryStore, Store
@@ -244,7 +245,7 @@ class Provider:
             before = () if kept is None or kept.issuer != place.issuer else kept.requested
             scopes = choose_scopes(wanted, self._scope, place.scopes_supported, before)
             tokens = await self._obtain(fetcher, place, scopes)
-            _log.info("got a token of %s for %s", place.issuer, url)
+            _log.info("got a token of %s for %s", place.issuer, shown(url))
             return await self._shelf.save(url, tokens)
 
     async def _find(
@@ -265,7 +266,7 @@ class Provider:
         if not self._attempts.allow(url, wanted, time.time()):
             raise AuthorizationError(
                 "step_up",
-                f"{url} goes on asking for {' '.join(wanted) or 'more scopes'}, whatever was "
+                f"{shown(url)} goes on asking for {listed(wanted, 'more scopes')}, whatever was "
                 "granted: whoever runs it has to give this client or user the right",
                 delivery="answered",
             )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
-from scripted_authority import BACK, Authority, agree
+from scripted_authority import BACK, PRM, Authority, agree
 
 from snodo_actors import oauth
 
@@ -145,3 +146,73 @@ async def test_many_who_wait_are_asked_once_whatever_goes_wrong(
             tasks.start_soon(call)
 
     assert len(visits) == 1
+
+
+LONG = ["\x1b[2J" * 100_000, *["x"] * 1000]
+
+
+@pytest.mark.parametrize(
+    "bend",
+    [
+        lambda authority: authority.metadata.update(code_challenge_methods_supported=LONG),
+        lambda authority: authority.metadata.update(issuer=LONG[0]),
+        lambda authority: authority.metadata.update(token_endpoint=LONG[0]),
+        lambda authority: authority.metadata.update(token_endpoint_auth_methods_supported=LONG),
+        lambda authority: authority.resource.update(authorization_servers=LONG),
+        lambda authority: authority.resource.update(authorization_servers=LONG[:1]),
+        lambda authority: authority.resource.update(resource=LONG[0]),
+        lambda authority: authority.answers.update(
+            {"/register": (201, {"client_id": "c", "token_endpoint_auth_method": LONG})}
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["user", "program"])
+async def test_the_words_of_others_are_short_and_command_no_terminal(
+    authority: Authority, bend: Callable[[Authority], None], kind: str
+) -> None:
+    bend(authority)
+    agent = oauth.FixedRedirect(BACK, agree)
+    client = oauth.RegisteredClient("c", "secret", issuer=authority.origin)
+    provider = (
+        oauth.AuthorizationCode(user_agent=agent)
+        if kind == "user"
+        else oauth.ClientCredentials(client)
+    )
+
+    said = ""
+    try:
+        await provider.refresh(None, authority.request())
+    except oauth.AuthorizationError as error:
+        said = f"{error}"
+
+    assert said.isprintable()
+    assert len(said) < 2000
+
+
+@pytest.mark.parametrize(
+    "bend",
+    [
+        lambda _: None,
+        lambda authority: authority.resource.update(resource="https://elsewhere.test"),
+        lambda authority: authority.resource.update(authorization_servers=[]),
+        lambda authority: authority.metadata.update(issuer="https://elsewhere.test"),
+        lambda authority: authority.answers.update({PRM: (200, [])}),
+        lambda authority: authority.answers.update({PRM: (500, [])}),
+    ],
+)
+async def test_the_query_of_a_server_is_not_shown(
+    authority: Authority, bend: Callable[[Authority], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "snodo_actors")
+    authority.url += "?key=secret"
+    bend(authority)
+    provider = oauth.ClientCredentials(
+        oauth.RegisteredClient("c", "s", issuer=authority.origin), max_step_ups=1
+    )
+
+    with pytest.raises(oauth.AuthorizationError) as raised:
+        token = await provider.refresh(None, authority.request(status=403))
+        await provider.refresh(None, authority.request(token, status=403))  # one too many
+
+    assert "secret" not in f"{raised.value}"
+    assert "secret" not in caplog.text
