@@ -6,6 +6,7 @@ import secrets
 import time
 from typing import Any, ClassVar, Unpack
 
+from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.browser import Browser
 from snodo_actors.oauth.discovery import Place
 from snodo_actors.oauth.fetch import Fetcher
@@ -79,7 +80,7 @@ class AuthorizationCode(Provider):
         if limit is None:
             raise ValueError("user_timeout must be a number of seconds: a lock is held meanwhile")
         self.patience = limit
-        self._consented: dict[str, tuple[str, float]] = {}
+        self._consented: dict[str, float] = {}
         self._in_vain = Attempts(MAX_CONSENTS)
 
     async def _obtain(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
@@ -98,7 +99,7 @@ class AuthorizationCode(Provider):
             raise AuthorizationError(
                 "user", f"the user agent raised {type(error).__name__}", cause=error
             ) from error
-        self._consented[place.server_url] = (tokens.access_token, time.time())
+        put(self._consented, place.server_url, time.time())
         return tokens
 
     async def _consent(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
@@ -240,9 +241,9 @@ class AuthorizationCode(Provider):
     # ---- when to stop
 
     def _check(self, url: str, refused: str | None) -> None:
-        token, since = self._consented.get(url, (None, 0.0))
         now = time.time()
-        if refused is None or token != refused or now - since > YOUNG:
+        # Whichever token it was: the one of the consent may have been renewed since.
+        if refused is None or now - self._consented.get(url, 0.0) > YOUNG:
             return
         if not self._in_vain.allow(url, (), now):
             raise AuthorizationError(

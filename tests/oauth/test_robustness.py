@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from scripted_authority import BACK, PRM, Authority, agree
+from scripted_authority import BACK, PRM, Answer, Authority, Form, agree
 
 from snodo_actors import oauth
 
@@ -216,3 +216,29 @@ async def test_the_query_of_a_server_is_not_shown(
 
     assert "secret" not in f"{raised.value}"
     assert "secret" not in caplog.text
+
+
+async def test_renewing_does_not_hide_that_consents_are_in_vain(authority: Authority) -> None:
+    consents: list[str] = []
+
+    def visit(url: str) -> str:
+        consents.append(url)
+        return agree(url)
+
+    def once(form: Form) -> Answer:
+        """Renew each consent's token once, and no more."""
+        spent = form.get("refresh_token") == "none"
+        status, body = authority.token(form)
+        if form["grant_type"] == "refresh_token":
+            body["refresh_token"] = "none"
+        return (400, {"error": "invalid_grant"}) if spent else (status, body)
+
+    authority.answers["/token"] = once
+    provider = oauth.AuthorizationCode(user_agent=oauth.FixedRedirect(BACK, visit))
+    token = None
+
+    with pytest.raises(oauth.AuthorizationError, match="no browser is opened"):
+        for _ in range(20):
+            token = await provider.refresh(None, authority.request(token))
+
+    assert len(consents) == 3
