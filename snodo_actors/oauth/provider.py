@@ -171,7 +171,7 @@ class Provider:
         """Find who we are at *place*, without a request; None: nobody yet."""
         given = self._given
         if given is not None and given.issuer is None:
-            await self._store.save(f"issuer {given.client_id}", {"issuer": place.issuer})
+            await self._bind(given.client_id, place)
         return given
 
     async def _holder(self, place: Place, kept: Tokens) -> RegisteredClient | None:
@@ -179,6 +179,26 @@ class Provider:
         client = await self._client(place)
         known = client is not None and kept.client_id in (None, client.client_id)
         return client if known else None
+
+    async def _bind(self, client_id: str, place: Place) -> None:
+        """Take the first issuer for the one that the client is registered at."""
+        if await self._bound(client_id) == place.issuer:
+            return
+        async with self._store.locked(_issuer(client_id), self._lock_timeout):
+            bound = await self._bound(client_id)
+            if bound is None:
+                await self._store.save(_issuer(client_id), {"issuer": place.issuer})
+            elif bound != place.issuer:  # another server was quicker
+                raise AuthorizationError(
+                    "registration",
+                    f"the client is registered at {bound}, and {shown(place.server_url)} takes "
+                    f"tokens of {place.issuer}: register there too, and give that client",
+                )
+
+    async def _bound(self, client_id: str) -> str | None:
+        """Find the issuer that the client was bound to."""
+        bound = await self._store.load(_issuer(client_id))
+        return None if bound is None else bound.get("issuer")
 
     def _check(self, url: str, refused: str | None) -> None:
         """Raise if tokens must not be obtained once more."""
@@ -255,8 +275,7 @@ class Provider:
         given = self._given
         registered = None if given is None else given.issuer
         if given is not None and registered is None:
-            bound = await self._store.load(f"issuer {given.client_id}")
-            registered = None if bound is None else bound.get("issuer")
+            registered = await self._bound(given.client_id)
         before = None if kept is None else kept.issuer
         place = await discover(fetcher, url, named=named, registered=registered, before=before)
         put(self._places, url, (place, time.time()))
@@ -336,6 +355,10 @@ class Provider:
             resource_metadata=place.resource_metadata,
             client_id=None if client is None else client.client_id,
         )
+
+
+def _issuer(client_id: str) -> str:
+    return f"issuer {client_id}"
 
 
 _canonical = functools.lru_cache(1024)(canonical_resource)

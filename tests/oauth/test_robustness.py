@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
-from scripted_authority import BACK, PRM, Answer, Authority, Form, agree
+from scripted_authority import ASM, BACK, PRM, Answer, Authority, Form, agree
 
 from snodo_actors import oauth
 
@@ -242,3 +243,33 @@ async def test_renewing_does_not_hide_that_consents_are_in_vain(authority: Autho
             token = await provider.refresh(None, authority.request(token))
 
     assert len(consents) == 3
+
+
+async def test_a_secret_goes_to_one_issuer_though_two_are_named_at_once() -> None:
+    barrier = threading.Barrier(2)
+    refused: list[oauth.AuthorizationError] = []
+    provider = oauth.ClientCredentials(oauth.RegisteredClient("c", "secret"))
+
+    with Authority() as one, Authority() as other:
+
+        def bend(authority: Authority) -> None:
+            def both(_: Form) -> Answer:
+                barrier.wait(10.0)
+                return 200, authority.metadata
+
+            authority.answers[ASM] = both
+
+        async def ask(authority: Authority) -> None:
+            try:
+                await provider.refresh(None, authority.request())
+            except oauth.AuthorizationError as error:
+                refused.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for authority in (one, other):
+                bend(authority)
+                tasks.start_soon(ask, authority)
+        forms = [*one.forms, *other.forms]
+
+    assert [error.step for error in refused] == ["registration"]
+    assert len(forms) == 1
