@@ -13,6 +13,7 @@ import pytest
 from scripted_authority import ASM, BACK, PRM, Answer, Authority, Form, agree
 
 from snodo_actors import oauth
+from snodo_actors.oauth.words.tokens import Tokens
 
 
 @pytest.fixture
@@ -273,3 +274,37 @@ async def test_a_secret_goes_to_one_issuer_though_two_are_named_at_once() -> Non
 
     assert [error.step for error in refused] == ["registration"]
     assert len(forms) == 1
+
+
+class SlowStore(oauth.MemoryStore):
+    """A store whose answer to the first look is long on its way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked, self.go = anyio.Event(), anyio.Event()
+
+    async def load(self, key: str) -> Any:
+        value = await super().load(key)
+        if not self.looked.is_set():
+            self.looked.set()
+            await self.go.wait()
+        return value
+
+
+async def test_what_is_forgotten_while_it_is_looked_up_is_forgotten(authority: Authority) -> None:
+    store = SlowStore()
+    before = Tokens(access_token="a", issuer=authority.origin, resource=authority.url)
+    await store.save(f"tokens code  {authority.url}", before.to_json())
+    provider = oauth.AuthorizationCode(store=store)
+
+    async def forget() -> None:
+        await store.looked.wait()
+        await provider.forget(authority.url)
+        store.go.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(forget)
+        first = await provider.token(authority.request())
+
+    assert first is None
+    assert await provider.token(authority.request()) is None
