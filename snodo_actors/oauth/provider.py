@@ -112,7 +112,13 @@ class Provider:
         look = partial(self._shelf.look, url, self._lock_timeout)
         kept = await self._flights.run(("look", url), look)
         if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
-            kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
+            ends = kept
+            try:
+                kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
+            except AuthorizationError as error:
+                if ends.has_ended(time.time()):
+                    raise
+                _log.info("a token for %s was not renewed in time: %s", shown(url), error)
         return None if kept is None else kept.access_token
 
     async def refresh(self, challenge: Challenge | None, request: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -308,3 +309,28 @@ async def test_what_is_forgotten_while_it_is_looked_up_is_forgotten(authority: A
 
     assert first is None
     assert await provider.token(authority.request()) is None
+
+
+@pytest.mark.parametrize(("left", "is_good"), [(20.0, True), (0.0, False)])
+async def test_a_token_is_used_to_its_end_where_it_cannot_be_renewed_before(
+    authority: Authority, left: float, is_good: bool
+) -> None:
+    authority.answers["/token"] = (503, b"")
+    store = oauth.MemoryStore()
+    kept = Tokens(
+        access_token="a",
+        refresh_token="r",
+        issuer=authority.origin,
+        resource=authority.url,
+        expires_at=time.time() + left,
+        lifetime=3600.0,
+    )
+    await store.save(f"tokens code c {authority.url}", kept.to_json())
+    client = oauth.RegisteredClient("c", issuer=authority.origin)
+    provider = oauth.AuthorizationCode(client=client, store=store)
+
+    if is_good:
+        assert await provider.token(authority.request()) == "a"
+    else:
+        with pytest.raises(oauth.AuthorizationError, match="503"):
+            await provider.token(authority.request())
