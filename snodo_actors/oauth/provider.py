@@ -44,6 +44,8 @@ _log = logging.getLogger("snodo_actors.oauth")
 
 TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
 """Errors that say nothing about a refresh token."""
+REFUSALS = (400, 401)
+"""Statuses that say it without an error code; others, such as 403 and 404, may be a proxy's."""
 REQUESTS = 12
 """Requests that getting a token may take, at most; the lock is waited for as long as that."""
 PLACE_LIFETIME = 3600.0
@@ -311,10 +313,10 @@ class Provider:
                     fetcher, place, client, form, kept.requested, before=kept, step="refresh"
                 )
             except AuthorizationError as error:
-                if error.error is None or error.error in TRANSIENT:
+                if not _is_refusal(error):
                     raise  # nothing was said about the token
                 _log.info("%s refused to renew a token: %s", place.issuer, error.error)
-                await self._refused(place, error.error, client)
+                await self._refused(place, error.error or "", client)
             spent = replace(kept, refresh_token=None)
             await self._shelf.save(url, spent if renewed is None else renewed)
         return renewed
@@ -355,12 +357,26 @@ class Provider:
             before=before,
         )
         if isinstance(outcome, OAuthError | str):
-            raise failure(step, f"{place.issuer} gave no token", outcome)
+            error = failure(step, f"{place.issuer} gave no token", outcome)
+            if error.error is None and status in REFUSALS:
+                error.cause = ("status", status)
+            raise error
         return replace(
             outcome,
             resource_metadata=place.resource_metadata,
             client_id=None if client is None else client.client_id,
         )
+
+
+def _is_refusal(error: AuthorizationError) -> bool:
+    """Tell whether a refresh token was refused, and not only its request."""
+    if error.error is not None:
+        return error.error not in TRANSIENT
+    match error.cause:
+        case ("status", status):
+            return status in REFUSALS
+        case _:
+            return False
 
 
 def _issuer(client_id: str) -> str:

@@ -69,10 +69,13 @@ class Shelf:
         return Tokens.from_json(await self.store.load(self._name(url)))
 
     async def save(self, url: str, tokens: Tokens) -> Tokens:
-        """Keep new *tokens*; the lock is held."""
+        """Keep new *tokens*; the lock is held.
+
+        They are at hand even if the store fails, for a user's consent may be in them.
+        """
+        put(self._at_hand, url, tokens)
         with anyio.CancelScope(shield=True):  # what they were had for may be spent
             await self.store.save(self._name(url), tokens.to_json())
-        put(self._at_hand, url, tokens)
         return tokens
 
     async def forget(self, url: str) -> None:

@@ -334,3 +334,53 @@ async def test_a_token_is_used_to_its_end_where_it_cannot_be_renewed_before(
     else:
         with pytest.raises(oauth.AuthorizationError, match="503"):
             await provider.token(authority.request())
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "consents"),
+    [
+        (400, b"<html>", 2),
+        (401, {"message": "no such token"}, 2),
+        (200, {"error": "bad_refresh_token"}, 2),
+        (403, b"<html>", 1),
+        (404, b"", 1),
+        (503, {"error": "invalid_grant"}, 1),
+    ],
+)
+async def test_a_refresh_token_that_is_refused_is_not_tried_for_ever(
+    authority: Authority, status: int, body: Any, consents: int
+) -> None:
+    visits: list[str] = []
+
+    def visit(url: str) -> str:
+        visits.append(url)
+        return agree(url)
+
+    def token(form: Form) -> Answer:
+        tokens = authority.token(form)
+        return (status, body) if form["grant_type"] == "refresh_token" else tokens
+
+    authority.answers["/token"] = token
+    provider = oauth.AuthorizationCode(user_agent=oauth.FixedRedirect(BACK, visit))
+    first = await provider.refresh(None, authority.request())
+
+    if consents == 1:
+        with pytest.raises(oauth.AuthorizationError) as raised:
+            await provider.refresh(None, authority.request(first))
+        assert raised.value.step == "refresh"
+    else:
+        assert await provider.refresh(None, authority.request(first)) == "a3"
+    assert len(visits) == consents
+
+
+async def test_tokens_that_cannot_be_kept_are_at_hand(authority: Authority) -> None:
+    provider = oauth.AuthorizationCode(
+        user_agent=oauth.FixedRedirect(BACK, agree),
+        store=BrokenStore("save"),
+        client=oauth.RegisteredClient("c", issuer=authority.origin),
+    )
+
+    with pytest.raises(oauth.AuthorizationError):
+        await provider.refresh(None, authority.request())
+
+    assert await provider.token(authority.request()) == "a1"
