@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -384,3 +385,21 @@ async def test_tokens_that_cannot_be_kept_are_at_hand(authority: Authority) -> N
         await provider.refresh(None, authority.request())
 
     assert await provider.token(authority.request()) == "a1"
+
+
+async def test_a_damaged_key_is_replaced(authority: Authority) -> None:
+    store = oauth.MemoryStore()
+    await store.save(f"dpop {authority.url}", {"kty": "oct", "k": "x"})
+    provider = oauth.AuthorizationCode(store=store, dpop=True)
+
+    assert await provider.token(authority.request()) is None
+    kept = await store.load(f"dpop {authority.url}")
+    assert kept is not None
+    assert kept["kty"] == "EC"
+
+
+def test_what_is_not_installed_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joserfc", None)
+
+    with pytest.raises(ImportError, match="snodo-actors"):
+        oauth.AuthorizationCode(dpop=True)
