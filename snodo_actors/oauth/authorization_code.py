@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
+from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.browser import Browser
 from snodo_actors.oauth.discovery import Place
 from snodo_actors.oauth.fetch import Fetcher
@@ -26,6 +27,7 @@ from snodo_actors.oauth.machines.registration import (
 from snodo_actors.oauth.machines.scopes import union, with_offline_access
 from snodo_actors.oauth.machines.token_answer import read_refusal
 from snodo_actors.oauth.machines.token_request import Form, code_form
+from snodo_actors.oauth.machines.urls import shown
 from snodo_actors.oauth.options import ProviderOptions
 from snodo_actors.oauth.provider import Provider
 from snodo_actors.oauth.token_endpoint import failure, read_body
@@ -34,6 +36,7 @@ from snodo_actors.oauth.words.client import RegisteredClient
 from snodo_actors.oauth.words.errors import AuthorizationError
 from snodo_actors.oauth.words.tokens import Tokens
 from snodo_actors.words.checks import seconds
+from snodo_actors.words.errors import Error
 
 YOUNG = 60.0
 """Seconds after a user's consent in which a refusal of the new token says that it was in vain."""
@@ -77,7 +80,7 @@ class AuthorizationCode(Provider):
         if limit is None:
             raise ValueError("user_timeout must be a number of seconds: a lock is held meanwhile")
         self.patience = limit
-        self._consented: dict[str, tuple[str, float]] = {}
+        self._consented: dict[str, float] = {}
         self._in_vain = Attempts(MAX_CONSENTS)
 
     async def _obtain(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
@@ -88,21 +91,32 @@ class AuthorizationCode(Provider):
         if refused is not None:
             raise AuthorizationError("authorization", f"{place.issuer} cannot be used: {refused}")
         scopes = with_offline_access(scopes, metadata.scopes_supported)
+        try:
+            tokens = await self._consent(fetcher, place, scopes)
+        except Error:
+            raise
+        except Exception as error:  # the user agent may be anybody's
+            raise AuthorizationError(
+                "user", f"the user agent raised {type(error).__name__}", cause=error
+            ) from error
+        put(self._consented, place.server_url, time.time())
+        return tokens
+
+    async def _consent(self, fetcher: Fetcher, place: Place, scopes: tuple[str, ...]) -> Tokens:
+        """Have the user agree, and get the tokens for that."""
         stored = await self._stored(place)
         preferred = None if stored is None else next(iter(stored.redirect_uris), None)
         async with self._agent.open(preferred) as visit:
             client, redirect_uri = await self._register(fetcher, place, visit, scopes)
             try:
                 asked = self._question(place, client, redirect_uri, scopes)
-                back = await visit.visit(asked.url, self.patience)
+                back: Any = await visit.visit(asked.url, self.patience)
                 form = self._read(place, asked, back)
-                tokens = await self._ask(fetcher, place, client, form, scopes)
+                return await self._ask(fetcher, place, client, form, scopes)
             except AuthorizationError as error:
                 if error.error is not None:
                     await self._refused(place, error.error, client)
                 raise
-        self._consented[place.server_url] = (tokens.access_token, time.time())
-        return tokens
 
     def _question(
         self, place: Place, client: RegisteredClient, redirect_uri: str, scopes: tuple[str, ...]
@@ -120,8 +134,12 @@ class AuthorizationCode(Provider):
             verifier=secrets.token_urlsafe(48),
         )
 
-    def _read(self, place: Place, asked: Asked, back: str) -> Form:
+    def _read(self, place: Place, asked: Asked, back: Any) -> Form:
         """Read what the browser came *back* with, and build what is asked for with it."""
+        if not isinstance(back, str):
+            raise AuthorizationError(
+                "user", "the user agent returned no text: it has to return where the user came back"
+            )
         outcome = read_redirect(back, asked)
         if isinstance(outcome, OAuthError):
             raise failure("authorization", f"{place.issuer} did not authorize", outcome)
@@ -223,15 +241,15 @@ class AuthorizationCode(Provider):
     # ---- when to stop
 
     def _check(self, url: str, refused: str | None) -> None:
-        token, since = self._consented.get(url, (None, 0.0))
         now = time.time()
-        if refused is None or token != refused or now - since > YOUNG:
+        # Whichever token it was: the one of the consent may have been renewed since.
+        if refused is None or now - self._consented.get(url, 0.0) > YOUNG:
             return
         if not self._in_vain.allow(url, (), now):
             raise AuthorizationError(
                 "authorization",
-                f"{url} refuses each token that a user has just agreed to: no browser is opened "
-                "for it any more for an hour",
+                f"{shown(url)} refuses each token that a user has just agreed to: no browser is "
+                "opened for it any more for an hour",
                 delivery="answered",
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -13,5 +14,17 @@ def put(table: dict[str, T], name: str, value: T) -> None:
     """Keep *value* as the newest of a bounded number."""
     table.pop(name, None)
     table[name] = value
+    _trim(table)
+
+
+def put_if_absent(table: dict[str, T], name: str, value: T) -> T:
+    """Keep *value* unless there is one; return what is kept."""
+    kept = table.setdefault(name, value)
+    _trim(table)
+    return kept
+
+
+def _trim(table: dict[str, T]) -> None:
     if len(table) > MAX_KEPT:
-        table.pop(next(iter(table)), None)
+        with contextlib.suppress(RuntimeError):  # another thread puts too: it trims the next time
+            table.pop(next(iter(table)), None)

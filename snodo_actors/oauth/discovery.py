@@ -14,7 +14,8 @@ from snodo_actors.oauth.machines.discovery import (
     server_metadata_urls,
     usual_endpoints,
 )
-from snodo_actors.oauth.machines.urls import canonical_resource, check_endpoint, origin
+from snodo_actors.oauth.machines.said import listed, quoted
+from snodo_actors.oauth.machines.urls import canonical_resource, check_endpoint, origin, shown
 from snodo_actors.oauth.words.errors import AuthorizationError
 from snodo_actors.oauth.words.metadata import (
     M,
@@ -67,7 +68,7 @@ async def discover(
     refused = check_endpoint(server_url)
     if refused is not None:
         raise AuthorizationError(
-            "discovery", f"tokens are not sent to {server_url}: {refused}; use its https URL"
+            "discovery", f"tokens are not sent to {shown(server_url)}: {refused}; use its https URL"
         )
     found = await _resource_metadata(fetcher, server_url, named)
     if found is None:  # a server of before 2025-06-18: it is its own authorization server
@@ -82,14 +83,14 @@ async def discover(
     if chosen is None:
         _check_registered(registered, about.authorization_servers, server_url)
         raise AuthorizationError(
-            "discovery", f"the metadata of {server_url} name no authorization server"
+            "discovery", f"the metadata of {shown(server_url)} name no authorization server"
         )
     metadata = await server_metadata(fetcher, chosen)
     if metadata is None:
         raise AuthorizationError(
             "discovery",
-            f"the authorization server {chosen} has no metadata at any of "
-            f"{', '.join(server_metadata_urls(chosen))}",
+            f"the authorization server {shown(chosen)} has no metadata at any of "
+            f"{', '.join(map(shown, server_metadata_urls(chosen)))}",
         )
     return Place(server_url, about.resource, metadata, where, about.scopes_supported)
 
@@ -98,8 +99,8 @@ def _check_registered(registered: str | None, issuers: tuple[str, ...], server_u
     if registered is not None and registered not in issuers:
         raise AuthorizationError(
             "registration",
-            f"the client is registered at {registered}, and {server_url} takes tokens of "
-            f"{', '.join(issuers) or 'nobody'}: register there too, and give that client",
+            f"the client is registered at {registered}, and {shown(server_url)} takes tokens of "
+            f"{listed(issuers, 'nobody')}: register there too, and give that client",
         )
 
 
@@ -113,7 +114,9 @@ async def _resource_metadata(
     where, metadata = found
     refused = refuse_resource(metadata, server_url)
     if refused is not None:
-        raise AuthorizationError("discovery", f"the metadata at {where} do not count: {refused}")
+        raise AuthorizationError(
+            "discovery", f"the metadata at {shown(where)} do not count: {refused}"
+        )
     return where, metadata
 
 
@@ -122,7 +125,7 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
     refused = check_endpoint(issuer)
     if refused is not None:
         raise AuthorizationError(
-            "discovery", f"the authorization server {issuer!r} is refused: {refused}"
+            "discovery", f"the authorization server {quoted(issuer)} is refused: {refused}"
         )
     found = await _first(fetcher, server_metadata_urls(issuer), ServerMetadata)
     if found is None:
@@ -130,7 +133,9 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
     where, metadata = found
     refused = refuse_issuer(metadata, issuer)
     if refused is not None:
-        raise AuthorizationError("discovery", f"the metadata at {where} do not count: {refused}")
+        raise AuthorizationError(
+            "discovery", f"the metadata at {shown(where)} do not count: {refused}"
+        )
     for endpoint in (
         metadata.authorization_endpoint,
         metadata.token_endpoint,
@@ -140,7 +145,8 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
         if refused is not None:
             raise AuthorizationError(
                 "discovery",
-                f"the metadata at {where} name {endpoint!r}, which is refused: {refused}",
+                f"the metadata at {shown(where)} name {quoted(endpoint)}, which is refused: "
+                f"{refused}",
             )
     return metadata
 
@@ -160,12 +166,13 @@ async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[st
             metadata = read_metadata(answer.json(), kind)
             if isinstance(metadata, str):
                 raise AuthorizationError(
-                    "discovery", f"the metadata at {place} cannot be read: {metadata}"
+                    "discovery", f"the metadata at {shown(place)} cannot be read: {metadata}"
                 )
-            _log.debug("metadata found at %s", place)
+            _log.debug("metadata found at %s", shown(place))
             return place, metadata
         if answer.status not in _ABSENT:
             raise AuthorizationError(
-                "discovery", f"{place} answered with HTTP status {answer.status}; try again later"
+                "discovery",
+                f"{shown(place)} answered with HTTP status {answer.status}; try again later",
             )
     return None

@@ -105,15 +105,25 @@ class SigningKey:
         return f"<SigningKey {self._algorithm}>"
 
 
+def import_jwk() -> Any:
+    """Import what keys are made with.
+
+    Raises:
+        ImportError: joserfc is not installed.
+    """
+    try:
+        from joserfc import jwk  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ImportError("keys need joserfc: pip install 'snodo-actors[oauth]'") from error
+    return jwk
+
+
 def _kind(algorithm: str) -> Any:
     if algorithm not in (*_CURVES, *_RSA):
         raise ValueError(
             f"no keys for {algorithm!r} here: write one of {', '.join((*_CURVES, *_RSA))}"
         )
-    try:
-        from joserfc import jwk  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise ImportError("keys need joserfc: pip install 'snodo-actors[oauth]'") from error
+    jwk = import_jwk()
     return jwk.RSAKey if algorithm in _RSA else jwk.ECKey
 
 

@@ -34,7 +34,13 @@ _PIECE = 4096
 _ATTEMPTS = 10
 """How often a port is looked for that is free at two addresses."""
 
-_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
+_GONE = (
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
+    OSError,
+    RuntimeError,  # uvloop's word for it
+)
 
 Listener = MultiListener[SocketStream]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from snodo_actors.oauth.bounded import put
-from snodo_actors.oauth.keys import SigningKey
+from snodo_actors.oauth.keys import SigningKey, import_jwk
 from snodo_actors.oauth.machines.signed import proof_claims, proof_header
 from snodo_actors.oauth.machines.urls import origin
 from snodo_actors.oauth.store import Store
@@ -25,9 +25,14 @@ MAX_NONCE = 1024
 
 
 class Proofs:
-    """The keys of one provider, and what the servers want to see in the proofs."""
+    """The keys of one provider, and what the servers want to see in the proofs.
+
+    Raises:
+        ImportError: joserfc is not installed.
+    """
 
     def __init__(self, store: Store) -> None:
+        import_jwk()  # now, and not in the middle of a call
         self._store = store
         self._keys: dict[str, SigningKey] = {}
         self._nonces: dict[str, str] = {}
@@ -38,10 +43,8 @@ class Proofs:
         key = self._keys.get(resource)
         if key is None:
             name = f"dpop {resource}"
-            kept = await self._store.load(name)
-            if kept is not None:
-                key = SigningKey.from_jwk(kept)
-            else:
+            key = _read(await self._store.load(name))
+            if key is None:
                 key = SigningKey.generate()
                 await self._store.save(name, key.to_jwk())
             with self._lock:
@@ -69,3 +72,11 @@ class Proofs:
         if isinstance(nonce, str) and 0 < len(nonce) <= MAX_NONCE:
             with self._lock:
                 put(self._nonces, origin(url), nonce)
+
+
+def _read(kept: Mapping[str, Any] | None) -> SigningKey | None:
+    """Read the key that was *kept*; what is damaged is as good as none: no token goes with it."""
+    try:
+        return None if kept is None else SigningKey.from_jwk(kept)
+    except ValueError:
+        return None

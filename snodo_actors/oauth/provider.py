@@ -21,13 +21,15 @@ from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.discovery import Place, discover
 from snodo_actors.oauth.fetch import Fetcher
 from snodo_actors.oauth.flights import Flights
+from snodo_actors.oauth.guarded_store import GuardedStore
 from snodo_actors.oauth.machines.attempts import Attempts
 from snodo_actors.oauth.machines.oauth_error import OAuthError
 from snodo_actors.oauth.machines.refusal import Renew, StepUp, Take, decide
+from snodo_actors.oauth.machines.said import listed
 from snodo_actors.oauth.machines.scopes import choose_scopes
 from snodo_actors.oauth.machines.token_answer import read_token_answer
 from snodo_actors.oauth.machines.token_request import Form, refresh_form
-from snodo_actors.oauth.machines.urls import canonical_resource
+from snodo_actors.oauth.machines.urls import canonical_resource, shown
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.shelf import Shelf
 from snodo_actors.oauth.store import MemoryStore, Store
@@ -42,6 +44,8 @@ _log = logging.getLogger("snodo_actors.oauth")
 
 TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
 """Errors that say nothing about a refresh token."""
+REFUSALS = (400, 401)
+"""Statuses that say it without an error code; others, such as 403 and 404, may be a proxy's."""
 REQUESTS = 12
 """Requests that getting a token may take, at most; the lock is waited for as long as that."""
 PLACE_LIFETIME = 3600.0
@@ -78,7 +82,7 @@ class Provider:
         positive("max_step_ups", max_step_ups)
         self._given = client
         self._scope = _scopes(scope)
-        self._store: Store = MemoryStore() if store is None else store
+        self._store = GuardedStore(MemoryStore() if store is None else store)
         self._proofs = Proofs(self._store) if dpop else None
         owner = f"{self.kind} {'' if client is None else client.client_id}"
         self._shelf = Shelf(self._store, owner, self._proofs)
@@ -110,7 +114,13 @@ class Provider:
         look = partial(self._shelf.look, url, self._lock_timeout)
         kept = await self._flights.run(("look", url), look)
         if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
-            kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
+            ends = kept
+            try:
+                kept = await self._flights.run(("renew", url), partial(self._renew_in_time, url))
+            except AuthorizationError as error:
+                if ends.has_ended(time.time()):
+                    raise
+                _log.info("a token for %s was not renewed in time: %s", shown(url), error)
         return None if kept is None else kept.access_token
 
     async def refresh(self, challenge: Challenge | None, request: Mapping[str, Any]) -> str:
@@ -169,7 +179,7 @@ class Provider:
         """Find who we are at *place*, without a request; None: nobody yet."""
         given = self._given
         if given is not None and given.issuer is None:
-            await self._store.save(f"issuer {given.client_id}", {"issuer": place.issuer})
+            await self._bind(given.client_id, place)
         return given
 
     async def _holder(self, place: Place, kept: Tokens) -> RegisteredClient | None:
@@ -177,6 +187,26 @@ class Provider:
         client = await self._client(place)
         known = client is not None and kept.client_id in (None, client.client_id)
         return client if known else None
+
+    async def _bind(self, client_id: str, place: Place) -> None:
+        """Take the first issuer for the one that the client is registered at."""
+        if await self._bound(client_id) == place.issuer:
+            return
+        async with self._store.locked(_issuer(client_id), self._lock_timeout):
+            bound = await self._bound(client_id)
+            if bound is None:
+                await self._store.save(_issuer(client_id), {"issuer": place.issuer})
+            elif bound != place.issuer:  # another server was quicker
+                raise AuthorizationError(
+                    "registration",
+                    f"the client is registered at {bound}, and {shown(place.server_url)} takes "
+                    f"tokens of {place.issuer}: register there too, and give that client",
+                )
+
+    async def _bound(self, client_id: str) -> str | None:
+        """Find the issuer that the client was bound to."""
+        bound = await self._store.load(_issuer(client_id))
+        return None if bound is None else bound.get("issuer")
 
     def _check(self, url: str, refused: str | None) -> None:
         """Raise if tokens must not be obtained once more."""
@@ -243,7 +273,7 @@ class Provider:
             before = () if kept is None or kept.issuer != place.issuer else kept.requested
             scopes = choose_scopes(wanted, self._scope, place.scopes_supported, before)
             tokens = await self._obtain(fetcher, place, scopes)
-            _log.info("got a token of %s for %s", place.issuer, url)
+            _log.info("got a token of %s for %s", place.issuer, shown(url))
             return await self._shelf.save(url, tokens)
 
     async def _find(
@@ -253,8 +283,7 @@ class Provider:
         given = self._given
         registered = None if given is None else given.issuer
         if given is not None and registered is None:
-            bound = await self._store.load(f"issuer {given.client_id}")
-            registered = None if bound is None else bound.get("issuer")
+            registered = await self._bound(given.client_id)
         before = None if kept is None else kept.issuer
         place = await discover(fetcher, url, named=named, registered=registered, before=before)
         put(self._places, url, (place, time.time()))
@@ -264,7 +293,7 @@ class Provider:
         if not self._attempts.allow(url, wanted, time.time()):
             raise AuthorizationError(
                 "step_up",
-                f"{url} goes on asking for {' '.join(wanted) or 'more scopes'}, whatever was "
+                f"{shown(url)} goes on asking for {listed(wanted, 'more scopes')}, whatever was "
                 "granted: whoever runs it has to give this client or user the right",
                 delivery="answered",
             )
@@ -284,10 +313,10 @@ class Provider:
                     fetcher, place, client, form, kept.requested, before=kept, step="refresh"
                 )
             except AuthorizationError as error:
-                if error.error is None or error.error in TRANSIENT:
+                if not _is_refusal(error):
                     raise  # nothing was said about the token
                 _log.info("%s refused to renew a token: %s", place.issuer, error.error)
-                await self._refused(place, error.error, client)
+                await self._refused(place, error.error or "", client)
             spent = replace(kept, refresh_token=None)
             await self._shelf.save(url, spent if renewed is None else renewed)
         return renewed
@@ -328,12 +357,30 @@ class Provider:
             before=before,
         )
         if isinstance(outcome, OAuthError | str):
-            raise failure(step, f"{place.issuer} gave no token", outcome)
+            error = failure(step, f"{place.issuer} gave no token", outcome)
+            if error.error is None and status in REFUSALS:
+                error.cause = ("status", status)
+            raise error
         return replace(
             outcome,
             resource_metadata=place.resource_metadata,
             client_id=None if client is None else client.client_id,
         )
+
+
+def _is_refusal(error: AuthorizationError) -> bool:
+    """Tell whether a refresh token was refused, and not only its request."""
+    if error.error is not None:
+        return error.error not in TRANSIENT
+    match error.cause:
+        case ("status", status):
+            return status in REFUSALS
+        case _:
+            return False
+
+
+def _issuer(client_id: str) -> str:
+    return f"issuer {client_id}"
 
 
 _canonical = functools.lru_cache(1024)(canonical_resource)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from enum import Enum, auto
 
 import anyio
 
-from snodo_actors.oauth.bounded import put
+from snodo_actors.oauth.bounded import put, put_if_absent
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.store import Store
 from snodo_actors.oauth.words.tokens import Tokens
+
+
+class _Nothing(Enum):
+    NOTHING = auto()
+
+
+_NOTHING = _Nothing.NOTHING
+"""Stands for what is not known, where None stands for there being none."""
 
 
 class Shelf:
@@ -34,10 +43,14 @@ class Shelf:
 
     async def look(self, url: str, timeout: float) -> Tokens | None:
         """Return what is at hand, or what the store had when it was asked first."""
-        if url in self._at_hand:
-            return self._at_hand[url]
+        # One step: another thread may take it away between two.
+        found = self._at_hand.get(url, _NOTHING)
+        if not isinstance(found, _Nothing):
+            return found
         if self._proofs is None:
-            return await self.read(url)
+            tokens = await self._load(url)
+            # Without the lock: what was saved or forgotten meanwhile is newer.
+            return put_if_absent(self._at_hand, url, tokens)
         async with self.locked(url, timeout):  # a key may be made
             return await self.read(url)
 
@@ -48,21 +61,27 @@ class Shelf:
         """
         if self._proofs is not None:
             await self._proofs.load(url)
-        tokens = Tokens.from_json(await self.store.load(self._name(url)))
+        tokens = await self._load(url)
         put(self._at_hand, url, tokens)
         return tokens
 
+    async def _load(self, url: str) -> Tokens | None:
+        return Tokens.from_json(await self.store.load(self._name(url)))
+
     async def save(self, url: str, tokens: Tokens) -> Tokens:
-        """Keep new *tokens*; the lock is held."""
+        """Keep new *tokens*; the lock is held.
+
+        They are at hand even if the store fails, for a user's consent may be in them.
+        """
+        put(self._at_hand, url, tokens)
         with anyio.CancelScope(shield=True):  # what they were had for may be spent
             await self.store.save(self._name(url), tokens.to_json())
-        put(self._at_hand, url, tokens)
         return tokens
 
     async def forget(self, url: str) -> None:
         """Delete the tokens; the lock is held."""
         await self.store.delete(self._name(url))
-        self._at_hand.pop(url, None)
+        put(self._at_hand, url, None)
 
     def _name(self, url: str) -> str:
         return f"tokens {self._owner} {url}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from snodo_actors.oauth.fetch import Answer, Fetcher
 from snodo_actors.oauth.machines.oauth_error import OAuthError, without
+from snodo_actors.oauth.machines.said import listed
 from snodo_actors.oauth.machines.signed import assertion_claims
 from snodo_actors.oauth.machines.token_answer import read_refusal
 from snodo_actors.oauth.machines.token_request import Form, authenticate, choose_auth_method
@@ -79,7 +80,7 @@ def _authenticate(
         raise AuthorizationError(
             "registration",
             f"{audience} takes none of the ways in which the client {client.client_id!r} can prove "
-            f"itself; it takes {', '.join(supported or ())}",
+            f"itself; it takes {listed(supported or (), 'none')}",
         )
     assertion = None
     if method == "private_key_jwt" and client.key is not None:

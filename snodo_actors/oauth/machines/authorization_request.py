@@ -73,14 +73,18 @@ def read_redirect(url: str, asked: Asked) -> Code | OAuthError | str:
     """Read where the browser was sent back to; a text says why the answer counts for nothing."""
     if len(url) > MAX_URL:
         return f"it is longer than {MAX_URL} characters"
-    parts = urlsplit(url)
-    if _place(url) != _place(asked.redirect_uri):
+    try:
+        is_there = _place(url) == _place(asked.redirect_uri)
+    except ValueError:  # such as a bracket that is not closed
+        is_there = False
+    if not is_there:
         return f"it is not an address of {asked.redirect_uri}"
+    parts = urlsplit(url)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     params = dict(pairs)
     if len(params) != len(pairs):
         return "it has a parameter twice"
-    if not hmac.compare_digest(params.get("state", "").encode(), asked.state.encode()):
+    if not hmac.compare_digest(_bytes(params.get("state", "")), _bytes(asked.state)):
         return "its state is not the one that was sent: it answers another request, or is forged"
     mixed_up = _refuse_iss(params.get("iss"), asked)
     if mixed_up is not None:
@@ -98,6 +102,10 @@ def _refuse_iss(iss: str | None, asked: Asked) -> str | None:
             "it does not name its issuer, though the metadata promise it" if asked.has_iss else None
         )
     return None if iss == asked.issuer else f"it comes from another issuer than {asked.issuer}"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _place(url: str) -> tuple[str, str, str]:

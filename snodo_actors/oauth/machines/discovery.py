@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from snodo_actors.oauth.machines.urls import covers, origin
+from snodo_actors.oauth.machines.said import quoted
+from snodo_actors.oauth.machines.urls import covers, origin, shown
 from snodo_actors.oauth.words.metadata import ResourceMetadata, ServerMetadata
 
 _RESOURCE = "/.well-known/oauth-protected-resource"
@@ -28,7 +29,7 @@ def resource_metadata_urls(server_url: str, named: str | None) -> list[str]:
 def refuse_resource(metadata: ResourceMetadata, server_url: str) -> str | None:
     """Say why the metadata are not those of *server_url*, or None (RFC 9728, section 3.3)."""
     if not covers(metadata.resource, server_url):
-        return f"they are about {metadata.resource!r}, not about {server_url}"
+        return f"they are about {quoted(metadata.resource)}, not about {shown(server_url)}"
     return None
 
 
@@ -52,7 +53,7 @@ def server_metadata_urls(issuer: str) -> list[str]:
 def refuse_issuer(metadata: ServerMetadata, issuer: str) -> str | None:
     """Say why the metadata are not those of *issuer*, or None: it must be the very same text."""
     if metadata.issuer != issuer:
-        return f"they name the issuer {metadata.issuer!r}, not {issuer!r}"
+        return f"they name the issuer {quoted(metadata.issuer)}, not {quoted(issuer)}"
     return None
 
 

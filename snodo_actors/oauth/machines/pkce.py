@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from base64 import urlsafe_b64encode
 
+from snodo_actors.oauth.machines.said import listed
 from snodo_actors.oauth.words.metadata import ServerMetadata
 
 METHOD = "S256"
@@ -26,7 +27,5 @@ def refuse_without_pkce(metadata: ServerMetadata) -> str | None:
     if methods is None:
         return "its metadata do not say that it supports PKCE (code_challenge_methods_supported)"
     if METHOD not in methods:
-        return (
-            f"it does not support PKCE with {METHOD}, only with {', '.join(methods) or 'nothing'}"
-        )
+        return f"it does not support PKCE with {METHOD}, only with {listed(methods, 'nothing')}"
     return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from snodo_actors.oauth.machines.said import quoted
 from snodo_actors.oauth.words.client import AUTH_METHODS, AuthMethod, RegisteredClient
 from snodo_actors.oauth.words.metadata import ServerMetadata
 from snodo_actors.words.types import is_object
@@ -129,7 +130,7 @@ def read_registration(body: Any, issuer: str, asked: Mapping[str, Any]) -> Regis
         method = asked["token_endpoint_auth_method"]
         method = method if (method == "none") == (secret is None) else None
     elif method not in AUTH_METHODS or method == "private_key_jwt":
-        return f"it wants the client to prove itself by {method!r}, which was not asked for"
+        return f"it wants the client to prove itself by {quoted(method)}, which was not asked for"
     if method in ("client_secret_basic", "client_secret_post") and secret is None:
         return f"it wants the client to prove itself by {method}, and gives no secret"
     expires, scope = fields.get("client_secret_expires_at"), fields.get("scope", asked.get("scope"))
@@ -140,8 +141,16 @@ def read_registration(body: Any, issuer: str, asked: Mapping[str, Any]) -> Regis
         auth_method=cast("AuthMethod | None", method),
         redirect_uris=tuple(asked["redirect_uris"]),
         scopes=tuple(scope.split()) if isinstance(scope, str) else None,
-        expires_at=float(expires) if isinstance(expires, int | float) and expires > 0 else None,
+        expires_at=_moment(expires),
     )
+
+
+def _moment(value: Any) -> float | None:
+    """Read when a secret ends; 0, and what is beyond all numbers, is never."""
+    try:
+        return float(value) if isinstance(value, int | float) and value > 0 else None
+    except OverflowError:
+        return None
 
 
 def other_redirect_uri(uri: str) -> str | None:

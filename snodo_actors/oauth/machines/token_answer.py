@@ -72,10 +72,13 @@ def read_assertion(status: int, body: Any, kind: str) -> str | OAuthError:
 
 def read_refusal(status: int, body: Any) -> OAuthError | str | None:
     """Say why the answer brings nothing; None: it is an object of status 200."""
+    fields = cast("Mapping[str, Any]", body if is_object(body) else {})
     if status != 200:
-        if status < _TRY_AGAIN and is_object(body) and "error" in body:
-            return OAuthError(*read_words(cast("Mapping[str, Any]", body)))
+        if status < _TRY_AGAIN and "error" in fields:
+            return OAuthError(*read_words(fields))
         return f"its status is {status}"
+    if isinstance(fields.get("error"), str) and "access_token" not in fields:
+        return OAuthError(*read_words(fields))  # GitHub's errors have the status 200
     return None if is_object(body) else "it is no JSON object"
 
 
@@ -83,7 +86,7 @@ def _lifetime(value: Any) -> float | None:
     """Read a number of seconds; some servers write it as a text."""
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return seconds if isfinite(seconds) and seconds > 0 else None
 

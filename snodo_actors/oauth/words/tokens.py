@@ -47,6 +47,10 @@ class Tokens:
             return True
         return now < self.expires_at - min(LEEWAY, self.lifetime / 10)
 
+    def has_ended(self, now: float) -> bool:
+        """Tell whether the access token is good for nothing at *now*."""
+        return self.expires_at is not None and now >= self.expires_at
+
     def to_json(self) -> dict[str, Any]:
         """Build what a store keeps."""
         return asdict(self) | {"scope": list(self.scope), "requested": list(self.requested)}

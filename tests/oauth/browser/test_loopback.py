@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import socket
+import struct
+from urllib.parse import urlsplit
+
 import anyio
+import anyio.to_thread
 import httpx
 import pytest
 from browser_client import (
@@ -93,6 +98,22 @@ async def test_who_only_looks_in_is_passed_over() -> None:
             await stream.send(b"GET /call")
             await stream.send_eof()
             assert status(await read_all(stream)) == 400
+        await redirect(visit)
+
+    assert "code=c" in await visit_with(Browser(open=opened), play)
+
+
+async def test_who_resets_the_connection_ends_nothing() -> None:
+    def reset(uri: str) -> None:
+        """Send what is refused, and be gone at some moment of the answer."""
+        parts = urlsplit(uri)
+        for _ in range(800):
+            with socket.create_connection((parts.hostname or "", parts.port or 0)) as sock:
+                sock.sendall(head("/other"))
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    async def play(visit: Visit) -> None:
+        await anyio.to_thread.run_sync(reset, visit.redirect_uri)
         await redirect(visit)
 
     assert "code=c" in await visit_with(Browser(open=opened), play)

@@ -114,6 +114,8 @@ def test_an_answer_that_counts(said: str, has_iss: bool, url: str, outcome: obje
         ("not an address of", False, answer().replace("/callback", "/other")),
         ("not an address of", False, answer().replace("http:", "https:")),
         ("not an address of", False, answer().replace("127.0.0.1", "as.test")),
+        ("not an address of", False, "http://["),
+        ("its state is not", False, f"{BACK}?state=\ud800"),
         ("a parameter twice", False, answer() + "&code=d"),
         ("its state is not", False, answer(state="t")),
         ("its state is not", False, answer(state="")),

@@ -17,7 +17,7 @@ def test_the_example_of_the_standard() -> None:
     [
         (("plain", "S256"), None),
         (None, "do not say that it supports PKCE"),
-        (("plain",), "only with plain"),
+        (("plain",), "only with 'plain'"),
         ((), "only with nothing"),
     ],
 )

@@ -159,6 +159,12 @@ def asked(method: str = "none", **more: Any) -> dict[str, Any]:
             {"client_secret": "s", "auth_method": "client_secret_basic", "expires_at": 99.0},
         ),
         (
+            "for longer than a number says",
+            {"client_id": "x", "client_secret_expires_at": 10**400},
+            asked(),
+            {"auth_method": "none"},
+        ),
+        (
             "for ever",
             {"client_id": "x", "client_secret_expires_at": 0},
             asked(),

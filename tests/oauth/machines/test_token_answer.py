@@ -40,7 +40,16 @@ def test_everything() -> None:
 
 @pytest.mark.parametrize(
     ("expires_in", "lifetime"),
-    [("60", 60.0), (0, None), (-1, None), (None, None), ("soon", None), ([], None), ("inf", None)],
+    [
+        ("60", 60.0),
+        (0, None),
+        (-1, None),
+        (None, None),
+        ("soon", None),
+        ([], None),
+        ("inf", None),
+        (10**400, None),
+    ],
 )
 def test_a_life_that_is_none(expires_in: Any, lifetime: float | None) -> None:
     assert lifetime == read(GOOD | {"expires_in": expires_in}).lifetime
@@ -87,6 +96,8 @@ def test_a_refusal() -> None:
     body = {"error": "invalid_grant", "error_description": "it ended"}
 
     assert OAuthError("invalid_grant", "it ended") == read(body, 400)
+    assert OAuthError("invalid_grant", "it ended") == read(body, 200)  # as GitHub does
+    assert read(GOOD | {"error": "none"}).access_token == "t"
 
 
 JAG = "urn:ietf:params:oauth:token-type:id-jag"

@@ -36,6 +36,9 @@ def test_a_token_is_renewed_before_its_end(lifetime: float, fresh_until: float) 
 
     assert tokens.is_fresh(fresh_until - 0.001)
     assert not tokens.is_fresh(fresh_until)
+    assert not tokens.has_ended(lifetime - 0.001)
+    assert tokens.has_ended(lifetime)
+    assert not PLAIN.has_ended(lifetime)
 
 
 def test_a_token_without_an_end_is_good_until_it_is_refused() -> None:
