@@ -94,13 +94,17 @@ class Conversation(Future[Any]):
         try:
             step = flow.send(outcome)
         except StopIteration as done:
-            self._request = None
+            self._let_go()
             self.try_set(done.value)
         except Exception as error:  # noqa: BLE001  # whatever the flow raises is the call's failure
-            self._request = None
+            self._let_go()
             self.try_fail(error.named(self.who) if isinstance(error, Error) else error)
         else:
             self._begin(step)
+
+    def _let_go(self) -> None:
+        """Forget what also holds this: the garbage collector would find it late."""
+        self._flow = self._request = self.latest = None
 
     def _begin(self, step: Step) -> None:
         if isinstance(step, Request):
