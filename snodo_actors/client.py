@@ -357,7 +357,8 @@ class Client:
         def thin(page: Page) -> Page:
             profile = self._profile or conversation.profile
             usable = kind != "tools" or profile is None or not profile.has_head
-            if usable:
+            latest = conversation.latest
+            if usable or (latest is not None and not latest.may_be_annotated):
                 return page
             from snodo_actors.actors.unusable_tools import without_unusable  # noqa: PLC0415  # HTTP's
 
@@ -382,6 +383,7 @@ class Client:
         ) -> Request:
             request = self._request(method, params, options, conversation, again)
             request.definition = definition
+            conversation.latest = request
             return request
 
         def asking(method: str, params: Mapping[str, Any]) -> Flow:

@@ -46,7 +46,7 @@ Flow = Generator[Step, Any, Any]
 class Conversation(Future[Any]):
     """Follows a flow to its end."""
 
-    __slots__ = ("_bell", "_flow", "_request", "_send", "_work", "node", "profile", "who")
+    __slots__ = ("_bell", "_flow", "_request", "_send", "_work", "latest", "node", "profile", "who")
 
     def __init__(self, node: Node, who: str, send: Callable[[Request], object]) -> None:
         super().__init__(node)
@@ -59,6 +59,8 @@ class Conversation(Future[Any]):
         self._flow: Flow | None = None
         self.profile: Profile | None = None
         """That of the connection which answered last."""
+        self.latest: Request | None = None
+        """The request that was made last, whoever answers it."""
 
     def follow(self, flow: Flow) -> Conversation:
         """Begin."""
@@ -92,13 +94,17 @@ class Conversation(Future[Any]):
         try:
             step = flow.send(outcome)
         except StopIteration as done:
-            self._request = None
+            self._let_go()
             self.try_set(done.value)
         except Exception as error:  # noqa: BLE001  # whatever the flow raises is the call's failure
-            self._request = None
+            self._let_go()
             self.try_fail(error.named(self.who) if isinstance(error, Error) else error)
         else:
             self._begin(step)
+
+    def _let_go(self) -> None:
+        """Forget what also holds this: the garbage collector would find it late."""
+        self._flow = self._request = self.latest = None
 
     def _begin(self, step: Step) -> None:
         if isinstance(step, Request):

@@ -368,10 +368,15 @@ class HttpPort(BookKeeper):
         exchange = made(request, fields, Deadline(request.timeouts, self.node.now()))
         exchange.session = self._session()
         request.place = exchange
-        calls = self._calls
-        calls.add(exchange)
-        request.add_done_callback(lambda _request: calls.discard(exchange))
+        self._calls.add(exchange)
+        request.add_done_callback(self._forget)
         self._submit(exchange)
+
+    def _forget(self, request: Request) -> None:
+        """Let go of a call that is over; one that was given up has yet to be found."""
+        self._calls.discard(request.place)
+        if request.exception() is None:
+            request.place = None  # else only the garbage collector would free the two, and a result
 
     def _submit(self, exchange: Exchange) -> None:
         """Let the *exchange* have a token, if there are any, and then a connection."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from snodo_actors.actors.http_exchange import Exchange
+from snodo_actors.actors.http_exchange import CallExchange, Exchange
 from snodo_actors.actors.http_messages import (
     Came,
     Delivered,
@@ -297,7 +297,7 @@ class HttpWorker(StreamingWorker):
     def _answered(self, exchange: Exchange, response: says.Response) -> None:
         message = response.message
         if exchange.method == "tools/list":
-            self._learn(message, response.data)
+            self._learn(exchange, message, response.data)
         elif exchange.method == "tools/call" and not exchange.listed:
             error = message.get("error")
             if is_object(error) and error.get("code") == HEADER_MISMATCH:
@@ -305,10 +305,12 @@ class HttpWorker(StreamingWorker):
                 return
         exchange.answered(message, response.head)
 
-    def _learn(self, message: JSONObject, data: bytes) -> None:
+    def _learn(self, exchange: Exchange, message: JSONObject, data: bytes) -> None:
         result = message.get("result")
         if is_object(result):
-            self._family.tools.listed(result, data)
+            may_be_annotated = self._family.tools.listed(result, data)
+            if isinstance(exchange, CallExchange):
+                exchange.request.may_be_annotated = may_be_annotated
 
     def _unsent(self) -> Delivery:
         return "never_sent" if self._broke_off is None else "unknown"

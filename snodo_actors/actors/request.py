@@ -83,6 +83,7 @@ class Request(Future[Any]):
         "id",
         "line",
         "lookup",
+        "may_be_annotated",
         "method",
         "node",
         "on_progress",
@@ -122,6 +123,8 @@ class Request(Future[Any]):
         self.extension: Any = None
         self.definition: Mapping[str, Any] | None = None
         """The tool that is called, if its caller knows it."""
+        self.may_be_annotated = True
+        """Whether a tool of the list that came may have a header; False: surely none has."""
         self.place: Any = None
         """Where its connection has it."""
         self.conversation: Any = None

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeGuard
 
 from snodo_actors.wire.headers import Fields, encode_value
 from snodo_actors.wire.xmcp import (
-    ANNOTATION,
     Annotation,
     Invalid,
+    may_have_annotations,
     param_headers,
     read_annotations,
 )
@@ -20,10 +20,6 @@ from snodo_actors.words.types import JSONObject, is_list, is_object
 
 MAX_TOOLS: Final = 100_000
 """How many annotated tools of a server are remembered."""
-
-# A list has the mark in its text if any of its tools has annotations; escapes may hide it.
-_MARK: Final = ANNOTATION.encode()
-_ESCAPED_MARK: Final = b"\\u00"
 
 
 class ToolHeaders:
@@ -35,13 +31,14 @@ class ToolHeaders:
         self._max_tools = max_tools
         self._tools: dict[str, tuple[Annotation, ...]] = {}
 
-    def listed(self, result: JSONObject, text: bytes) -> None:
-        """Learn from the *result* of a list, whose JSON is *text*."""
+    def listed(self, result: JSONObject, text: bytes) -> bool:
+        """Learn from the *result* of a list, whose JSON is *text*; False: no tool is annotated."""
         tools = result.get("tools")
-        is_of_interest = self._tools or _MARK in text or _ESCAPED_MARK in text
-        if is_list(tools) and is_of_interest:
+        may_be_annotated = may_have_annotations(text)
+        if is_list(tools) and (self._tools or may_be_annotated):
             for tool in tools:
                 self._learn(tool)
+        return may_be_annotated
 
     def _learn(self, tool: Any) -> None:
         name = tool.get("name") if is_object(tool) else None

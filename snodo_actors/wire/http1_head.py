@@ -9,6 +9,7 @@ lengths that contradict each other, transfer codings besides `chunked`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from snodo_actors.wire.http1_items import Head, Malformed, TooLarge
@@ -44,20 +45,31 @@ _SWITCHED: Final = Malformed("a switch of protocols that nobody asked for")
 
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding", b"connection"})
 _MAX_DIGITS: Final = 18
+_SHORT: Final = 1024
 
 
 def read_head(data: bytes, at: int, limit: int) -> tuple[Head, int] | None:
     """Read the head at *at*, of at most *limit* bytes, with its end; None: no whole, valid one."""
-    match = _HEAD.match(data, at)
+    end = data.find(b"\r\n\r\n", at) + 4
+    if not 4 <= end <= at + limit:
+        return None
+    text = data[at:end]
+    head = _parse_again(text) if len(text) <= _SHORT else _parse(text)
+    return None if head is None else (head, end)
+
+
+def _parse(text: bytes) -> Head | None:
+    match = _HEAD.fullmatch(text)
     if match is None:
         return None
     minor, status, lines = match.groups()
-    end = match.end()
-    if end - at > limit:
-        return None
     parts = [line.partition(b":") for line in lines.splitlines()]
     fields = tuple([(name.lower(), value.strip()) for name, _, value in parts])
-    return Head(int(status), int(minor), fields), end
+    return Head(int(status), int(minor), fields)
+
+
+# Most heads say what one of the last few said: a date changes once in a second.
+_parse_again = lru_cache(maxsize=64)(_parse)
 
 
 def fault_of(data: bytes) -> Malformed:

@@ -6,6 +6,7 @@ Knows how one is started; what it does then, `Serving` knows.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 from supervisors.behaviours.serving import Serving
@@ -110,14 +111,13 @@ class GenServer(Serving):
         checks.seconds("start_timeout", start_timeout)
         if name is not None:
             checks.name(name)
-
-        def start(*arguments: Any) -> Future[Any]:
-            return cls.start_link(*arguments, name=name, start_timeout=start_timeout, **kwargs)
-
+            kwargs["name"] = name
+        if start_timeout is not None:
+            kwargs["start_timeout"] = start_timeout
         options: dict[str, Any] = {} if shutdown is UNSET else {"shutdown": shutdown}
         return ChildSpec(
             id=id if id is not None else (name or cls),
-            start=start,
+            start=partial(cls.start_link, **kwargs) if kwargs else cls.start_link,
             args=args,
             restart=restart,
             type=type or cls._otp_child_type,

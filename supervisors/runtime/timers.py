@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from supervisors.machines.timers import Timer, TimerQueue
@@ -60,10 +61,7 @@ class Timers(Scheduling):
         """
         checks.number("seconds", seconds)
         handle = TimerHandle(self, self.now() + max(0.0, seconds))
-
-        def ring() -> object:
-            return deed(*args)
-
+        ring = partial(deed, *args) if args else deed
         if self.thread_id == _get_ident():
             self._set_timer(handle, ring)
         else:

@@ -23,6 +23,8 @@ Strategy = Literal["one_for_one", "one_for_all", "rest_for_one"]
 """Who is restarted when a child ends: it alone, all children, or it and those started after it."""
 AutoShutdown = Literal["never", "any_significant", "all_significant"]
 """When a supervisor shuts itself down: never, or once one or all significant children ended."""
+_RESTART_TYPES: Final = get_args(RestartType)
+_CHILD_TYPES: Final = get_args(ChildType)
 
 BRUTAL_KILL: Final = "brutal_kill"
 """A shutdown time: kill the child at once, without letting it clean up."""
@@ -108,14 +110,15 @@ class ChildSpec:
             raise self._wrong("id", "a hashable value, for example a string", "invalid_id")
         if not callable(cast("Any", self.start)):
             raise self._no_start()
-        if self.restart not in get_args(RestartType):
+        if self.restart not in _RESTART_TYPES:
             raise self._wrong("restart", _one_of(RestartType), "invalid_restart_type")
         if self.significant not in (True, False):
             raise self._wrong("significant", "True or False", "invalid_significant")
-        if self.type not in get_args(ChildType):
+        if self.type not in _CHILD_TYPES:
             raise self._wrong("type", _one_of(ChildType), "invalid_child_type")
         self._check_shutdown()
-        if not isinstance(cast("Any", self.restart_delay), Backoff | None):
+        delay: Any = self.restart_delay
+        if delay is not None and not isinstance(delay, Backoff):
             raise self._wrong(
                 "restart_delay",
                 "None or a Backoff, for example `Backoff(initial=0.1, maximum=30.0)`",
