@@ -120,7 +120,12 @@ class Fetcher:
         Raises:
             AuthorizationError: *url* is refused, nobody answered in time, or the answer is refused.
         """
-        message = _message(method, headers, form, json)
+        try:
+            message = _message(method, headers, form, json)
+        except UnicodeError:  # it has in it what was to be sent
+            raise AuthorizationError(
+                "fetch", f"nothing was sent to {shown(url)}: it has characters that no text has"
+            ) from None
         try:
             with anyio.fail_after(self._timeout):
                 for _ in range(MAX_REDIRECTS + 1):

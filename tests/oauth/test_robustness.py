@@ -403,3 +403,13 @@ def test_what_is_not_installed_is_said_at_once(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(ImportError, match="snodo-actors"):
         oauth.AuthorizationCode(dpop=True)
+
+
+async def test_what_cannot_be_sent_is_not_shown(authority: Authority) -> None:
+    provider = oauth.WorkloadIdentity("secret\ud800")
+
+    with pytest.raises(oauth.AuthorizationError) as raised:
+        await provider.refresh(None, authority.request())
+
+    assert raised.value.step == "fetch"
+    assert raised.value.__cause__ is None
