@@ -38,6 +38,8 @@ from snodo_actors.oauth.words.tokens import Tokens
 from snodo_actors.words.checks import seconds
 from snodo_actors.words.errors import Error
 
+MAX_USER_TIMEOUT = 540.0
+"""Seconds a user may be waited for: less than a connection waits for its token provider."""
 YOUNG = 60.0
 """Seconds after a user's consent in which a refusal of the new token says that it was in vain."""
 MAX_CONSENTS = 2
@@ -53,7 +55,7 @@ class AuthorizationCode(Provider):
     *user_timeout* seconds. The other options are `ProviderOptions`.
 
     Raises:
-        ValueError: *client_metadata_url* cannot be a client id.
+        ValueError: *client_metadata_url* cannot be a client id, or *user_timeout* is over 540.
     """
 
     kind: ClassVar[str] = "code"
@@ -77,8 +79,11 @@ class AuthorizationCode(Provider):
         self._metadata_url = client_metadata_url
         self._agent: UserAgent = Browser() if user_agent is None else user_agent
         limit = seconds("user_timeout", user_timeout)
-        if limit is None:
-            raise ValueError("user_timeout must be a number of seconds: a lock is held meanwhile")
+        if limit is None or limit > MAX_USER_TIMEOUT:
+            raise ValueError(
+                f"user_timeout must be {MAX_USER_TIMEOUT:g} seconds at most: a connection gives a "
+                "token provider ten minutes"
+            )
         self.patience = limit
         self._consented: dict[str, float] = {}
         self._in_vain = Attempts(MAX_CONSENTS)

@@ -72,12 +72,13 @@ class SpawnedProcess(Process):
         task = self.node.loop.current_task()
         task_processes[task] = self
         reason: ExitReason = NORMAL
+        cancelled = self.node.loop.cancelled  # a stopped node has no loop to ask any more
         try:
             if self.doomed is None:
                 result = self._function(*self._args)
                 if inspect.isawaitable(result):
                     await result
-        except self.node.loop.cancelled:
+        except cancelled:
             reason = KILLED if self.node.running is False else CANCELLED
         except BaseException as error:  # noqa: BLE001  # the edge of the process: every failure is its own
             reason = as_reason(error)

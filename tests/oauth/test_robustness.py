@@ -413,3 +413,9 @@ async def test_what_cannot_be_sent_is_not_shown(authority: Authority) -> None:
 
     assert raised.value.step == "fetch"
     assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("seconds", [None, 541, float("inf")])
+def test_a_user_is_not_waited_for_longer_than_the_connection_waits(seconds: float | None) -> None:
+    with pytest.raises(ValueError, match="540 seconds at most"):
+        oauth.AuthorizationCode(user_timeout=seconds)  # type: ignore[arg-type]  # that is the test
