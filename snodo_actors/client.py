@@ -37,6 +37,7 @@ from snodo_actors.words.types import (
     ListKind,
     Page,
     Session,
+    is_mapping,
 )
 from supervisors import DynamicSupervisorRef, Future, Node, Ref, self_, send, spawn
 
@@ -123,7 +124,9 @@ class Client:
             raise ValueError("a subscription is a stream; open it with client.listen(...)")
         wanted = _object("params", params)
         if "_meta" in wanted:
-            meta_entries('params["_meta"]', wanted["_meta"])
+            win = [options[name] for name in ("meta", "trace_context") if name in options]
+            overridden = frozenset[str]().union(*filter(is_mapping, win))
+            meta_entries('params["_meta"]', wanted["_meta"], overridden)
         return self._call(text("method", method), wanted, options)
 
     def call_tool(

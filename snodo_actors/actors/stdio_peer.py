@@ -45,7 +45,7 @@ from snodo_actors.wire.framing import Flood, Framer, Oversized
 from snodo_actors.wire.ids import next_id
 from snodo_actors.words.client_options import ClientOptions
 from snodo_actors.words.errors import Delivery, Error, TransportError
-from snodo_actors.words.lost import connection_closed, line_too_long, pipe_failed, server_exited
+from snodo_actors.words.lost import line_too_long, pipe_failed, server_exited
 from snodo_actors.words.stdio_options import StdioOptions
 from snodo_actors.words.types import JSONObject, Stdio, is_object
 from supervisors import Down, Future, Node, Ref, TimerHandle
@@ -153,12 +153,12 @@ class Peer:
     def notify(self, notice: Notice) -> None:
         """Send a notification that was prepared, or refuse it."""
         refused = self._no_room() or self.lost
-        if refused is None and not self._child.write(notice.line):
-            refused = connection_closed("closed")
         if refused is not None:
             notice.refuse(refused, "never_sent")
-        else:
+        elif self._child.write(notice.line):
             notice.try_set(None)
+        else:
+            self.send(notice)  # it waits with the calls there are for the reason why not
 
     def ask(
         self,

@@ -29,11 +29,11 @@ class ListenOptions:
         positive("max_buffer", self.max_buffer)
         one_of("overflow", self.overflow, _OVERFLOWS)
         checked: dict[str, Any] = {}
-        if self.meta is not None:
-            checked["meta"] = meta_entries("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:
             checked["trace_context"] = check_trace_context(self.trace_context)
+        if self.meta is not None:
+            checked["meta"] = meta_entries("meta", self.meta, checked.get("trace_context", ()))
         for name, value in checked.items():
             object.__setattr__(self, name, value)

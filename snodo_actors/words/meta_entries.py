@@ -7,7 +7,7 @@ all but the trace fields are the caller's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final
 
 from snodo_actors.words.checks import mapping
@@ -25,8 +25,10 @@ _TRACE_FIELDS: Final[dict[str, tuple[Callable[[str], bool], str]]] = {
 }
 
 
-def meta_entries(name: str, value: Any) -> dict[str, Any]:
+def meta_entries(name: str, value: Any, overridden: Container[str] = ()) -> dict[str, Any]:
     """Accept a mapping whose keys `_meta` may have; return a copy, shallow.
+
+    What is *overridden* does not go out, so a trace field among it may say anything.
 
     Raises:
         TypeError: It is not a mapping with strings as keys, or a trace field is no string.
@@ -41,7 +43,7 @@ def meta_entries(name: str, value: Any) -> dict[str, Any]:
                 f'write {name}={{"com.example/name": ...}}'
             )
     for field, (has_form, example) in _TRACE_FIELDS.items():
-        if field in entries:
+        if field in entries and field not in overridden:
             _check_trace_field(f"{field} in {name}", entries[field], has_form, example)
     return entries
 

@@ -45,12 +45,12 @@ class RequestOptions:
         }
         if self.input_responses is not None:
             checked["input_responses"] = mapping("input_responses", self.input_responses)
-        if self.meta is not None:
-            checked["meta"] = meta_entries("meta", self.meta)
         if self.timeout is not INHERIT:
             checked["timeout"] = seconds("timeout", self.timeout)
         if self.trace_context is not None:
             checked["trace_context"] = check_trace_context(self.trace_context)
+        if self.meta is not None:
+            checked["meta"] = meta_entries("meta", self.meta, checked.get("trace_context", ()))
         if self.progress is not None:
             _check_progress(self.progress)
         for name, value in checked.items():

@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from case_servers import LEGACY, MODERN, PATIENCE, PLACES, across, echoes, lost, said, text_of, took
+from case_servers import (
+    LEGACY,
+    MODERN,
+    PATIENCE,
+    PLACES,
+    across,
+    echoes,
+    lost,
+    said,
+    text_of,
+    timed_out,
+    took,
+)
 from http_fixtures import serve, server
 from http_outcomes import refused
 from http_server import HttpServer, result, text
@@ -16,6 +28,7 @@ from peers.http_kinds import PYTHON_TWO
 from peers.http_kit import Running
 from peers.kit import said as words_of
 from peers.nginx import KEEPS, KEPT, PROGRAM, UNBUFFERED, Nginx
+from peers.test_input import FOLDER, User
 
 import snodo_actors as snodo
 from supervisors import receive, self_
@@ -176,7 +189,7 @@ async def test_a_stream_is_opened_again_after_nginx_was_started_again(at, sdk, b
 @pytest.mark.parametrize("how", BUFFERING)
 @across
 async def test_a_stream_of_a_server_that_does_not_forbid_to_hold_it_back(at, server, before, how):
-    """An event goes on as soon as the server pauses, whatever nginx is told."""
+    """In HTTP/1.1 an event goes on as soon as the server pauses, whatever nginx is told."""
     nginx = before(server.port, location_more=BUFFERING[how])
     client = await at.get(through(nginx, protocol=MODERN))
     stream = await at.get(client.listen({"toolsListChanged": True}))
@@ -185,6 +198,51 @@ async def test_a_stream_of_a_server_that_does_not_forbid_to_hold_it_back(at, ser
         kind, method, params = await at.get(stream.next(timeout=PATIENCE))
         assert (kind, method, params["n"]) == ("notification", EVENT, n)
     await at.get(stream.close())
+    await at.get(client.close())
+
+
+@across
+async def test_a_stream_that_nginx_holds_back(at, sdk, before):
+    """As in HTTP/1.0, which it speaks by itself, where it does not hear that it must not."""
+    nginx = before(
+        sdk.port, upstream_more="", location_more="proxy_ignore_headers X-Accel-Buffering;"
+    )
+    client = await at.get(through(nginx, protocol=MODERN))
+    timed_out(await at.error(client.listen({"toolsListChanged": True}, timeout=0.5)), 0.5)
+    steps: list[Any] = []
+    call = client.call_tool("steps", {"count": 3}, progress=steps.append)
+    assert words_of(await at.get(call)) == "done"
+    assert len(steps) == 3
+    await at.get(client.close())
+
+
+@across
+async def test_a_stream_that_nginx_cuts_for_its_silence(at, server, before):
+    nginx = before(server.port, location_more=f"{UNBUFFERED} proxy_read_timeout 1s;")
+    client = await at.get(through(nginx, protocol=MODERN))
+    wanted = {"toolsListChanged": True}
+    stream = await at.get(client.listen(wanted))
+    kept = await at.get(client.listen(wanted, resubscribe=True))
+    kind, error = await at.get(stream.next(timeout=PATIENCE))
+    assert kind == "closed"
+    lost(error, "closed")
+    for _ in range(2):
+        assert await at.get(kept.next(timeout=PATIENCE)) == ("resubscribed", wanted)
+    await at.get(kept.close())
+    await at.get(client.close())
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+@pytest.mark.parametrize("way", WAYS)
+@across
+async def test_questions_in_the_middle_of_a_call(at, sdk, before, way, version):
+    """In the older version they come on the stream of the answer, which goes on afterwards."""
+    upstream_more, location_more = WAYS[way]
+    nginx = before(sdk.port, upstream_more=upstream_more, location_more=location_more)
+    user = User()
+    client = await at.get(through(nginx, protocol=version, input_handlers=user.handlers))
+    assert words_of(await at.get(client.call_tool("ask_form"))) == "form: Bo"
+    assert words_of(await at.get(client.call_tool("ask_roots"))) == f"roots: {FOLDER}"
     await at.get(client.close())
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from peers import http_kinds
 from peers import http_kit as http
-from peers.kinds import MODERN, OLDER, PYTHON_ONE, PYTHON_TWO, named
+from peers.kinds import MODERN, OLDER, PYTHON_ONE, PYTHON_TWO, TYPESCRIPT_ONE, named
 from peers.kit import answers, both, closes, said
+from peers.test_input import User
 
 import snodo_actors as snodo
 
@@ -72,3 +73,17 @@ async def test_the_newest_version_has_no_such_notification(at, peer):
     await answers(at, peer, client)
     await closes(at, peer, client)
     assert peer.facts("roots changed") == []
+
+
+@pytest.mark.parametrize(
+    "peer", [(TYPESCRIPT_ONE, version) for version in OLDER], ids=named, indirect=True
+)
+@both
+async def test_a_server_asks_for_them_anew(at, peer):
+    """The reference server does, as it does at the beginning."""
+    user = User()
+    client = await at.get(peer.connect(client_capabilities=CHANGING, input_handlers=user.handlers))
+    await at.until(lambda: len(user.asked) == 1)
+    await at.get(client.roots_changed())
+    await at.until(lambda: len(user.asked) == 2)
+    await closes(at, peer, client)

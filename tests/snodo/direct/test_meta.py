@@ -66,3 +66,21 @@ def test_what_is_not_valid_is_refused_at_once(error: type[Exception], wrong: Any
         client.request("tools/call", {"name": "look", "_meta": wrong})
 
     assert seen == []
+
+
+def test_what_is_overridden_is_not_looked_at() -> None:
+    """`trace_context` wins over `meta`, and both over the `_meta` of the params."""
+    made, seen = server()
+    client = snodo.direct(made.runtime(), protocol="2025-11-25").get(timeout=10)
+    mine, params = {"traceparent": "mine"}, {"name": "look", "_meta": {"traceparent": "mine"}}
+    trace = {"traceparent": TRACE}
+
+    client.call_tool("look", meta=mine, trace_context=trace).get(timeout=10)
+    client.request("tools/call", params, trace_context=trace).get(timeout=10)
+    client.request("tools/call", params, meta=trace).get(timeout=10)
+
+    assert seen == [trace] * 3
+    with pytest.raises(ValueError, match="traceparent in params"):
+        client.request("tools/call", params, meta={"tracestate": "a=1"})
+    with pytest.raises(TypeError, match="meta must be"):
+        client.request("tools/call", params, meta="mine", trace_context=trace)

@@ -99,6 +99,16 @@ def test_trace_fields_that_are_none(error, field, value) -> None:
         meta_entries("meta", {field: value})
 
 
+def test_what_does_not_go_out_may_be_anything() -> None:
+    given = {"traceparent": "mine", "tracestate": None, "a": 1}
+
+    assert meta_entries("meta", given, {"traceparent", "tracestate"}) == given
+    with pytest.raises(TypeError, match="tracestate in meta must be"):
+        meta_entries("meta", given, {"traceparent": "other"})
+    with pytest.raises(ValueError, match="meta must have keys"):
+        meta_entries("meta", {"a b": 1}, {"a b"})
+
+
 @pytest.mark.parametrize("value", [None, [], "x", {5: 1}])
 def test_entries_are_a_mapping_with_strings_as_keys(value) -> None:
     with pytest.raises(TypeError, match="meta must"):

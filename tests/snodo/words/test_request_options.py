@@ -34,6 +34,10 @@ def test_defaults() -> None:
         ({"input_responses": {}}, {"input_responses": {}}),
         ({"request_state": 5}, {"request_state": 5}),
         ({"trace_context": TRACE}, {"trace_context": TRACE}),
+        (
+            {"meta": {"traceparent": "mine"}, "trace_context": TRACE},
+            {"meta": {"traceparent": "mine"}, "trace_context": TRACE},
+        ),
         ({"progress": print}, {"progress": print}),
         (
             {"answer_input": False, "bypass_cache": True},
@@ -67,6 +71,11 @@ def test_a_mailbox_can_be_told_of_progress() -> None:
         (TypeError, "meta must be", {"meta": [1]}),
         (ValueError, "meta must have keys", {"meta": {"a b": 1}}),
         (ValueError, "baggage in meta must be", {"meta": {"baggage": "a"}}),
+        (
+            ValueError,
+            "tracestate in meta must be",
+            {"meta": {"tracestate": "mine"}, "trace_context": TRACE},
+        ),
         (TypeError, "input_responses must be", {"input_responses": []}),
         (TypeError, "trace_context must be", {"trace_context": TRACE["traceparent"]}),
         (ValueError, "not a W3C", {"trace_context": {"traceparent": ""}}),
@@ -110,6 +119,12 @@ def test_listen_defaults() -> None:
 
     assert (options.max_buffer, options.overflow, options.timeout) == (100, "drop_oldest", INHERIT)
     assert (options.meta, options.trace_context) == (None, None)
+
+
+def test_listen_does_not_look_at_what_is_overridden() -> None:
+    meta = {"traceparent": "mine"}
+
+    assert ListenOptions(meta=meta, trace_context=TRACE).meta == meta
 
 
 def test_listen_takes_what_is_given() -> None:
