@@ -369,12 +369,12 @@ class HttpPort(BookKeeper):
         exchange.session = self._session()
         request.place = exchange
         self._calls.add(exchange)
-        request.add_done_callback(self._forget)
+        request.add_done_callback(functools.partial(self._forget, exchange))
         self._submit(exchange)
 
-    def _forget(self, request: Request) -> None:
+    def _forget(self, exchange: CallExchange, request: Request) -> None:
         """Let go of a call that is over; one that was given up has yet to be found."""
-        self._calls.discard(request.place)
+        self._calls.discard(exchange)
         if request.exception() is None:
             request.place = None  # else only the garbage collector would free the two, and a result
 
