@@ -20,10 +20,10 @@ _SLACK = 64
 class Schedule(Generic[K]):
     """Times by key; holds no more than its user sets."""
 
-    __slots__ = ("_heap", "_serial", "_times")
+    __slots__ = ("_entries", "_heap", "_serial")
 
     def __init__(self) -> None:
-        self._times: dict[K, float] = {}
+        self._entries: dict[K, tuple[float, int, K]] = {}
         self._heap: list[tuple[float, int, K]] = []
         self._serial = 0
 
@@ -32,29 +32,29 @@ class Schedule(Generic[K]):
         if at == inf:
             self.drop(key)
             return
-        self._times[key] = at
         self._serial += 1
-        heappush(self._heap, (at, self._serial, key))
-        if len(self._heap) > 2 * len(self._times) + _SLACK:
-            self._heap = [entry for entry in self._heap if self._times.get(entry[2]) == entry[0]]
+        entry = self._entries[key] = (at, self._serial, key)
+        heappush(self._heap, entry)
+        if len(self._heap) > 2 * len(self._entries) + _SLACK:
+            self._heap = list(self._entries.values())
             heapify(self._heap)
 
     def drop(self, key: K) -> None:
         """Forget *key*, if it is there."""
-        self._times.pop(key, None)
+        self._entries.pop(key, None)
 
     def clear(self) -> None:
         """Forget every key."""
-        self._times.clear()
+        self._entries.clear()
         self._heap.clear()
 
     def next_at(self) -> float | None:
         """Tell when the next key comes due."""
-        heap, times = self._heap, self._times
+        heap, entries = self._heap, self._entries
         while heap:
-            at, _, key = heap[0]
-            if times.get(key) == at:
-                return at
+            entry = heap[0]
+            if entries.get(entry[2]) is entry:
+                return entry[0]
             heappop(heap)
         return None
 
@@ -63,12 +63,12 @@ class Schedule(Generic[K]):
         due: list[K] = []
         while (at := self.next_at()) is not None and at <= now:
             key = heappop(self._heap)[2]
-            del self._times[key]
+            del self._entries[key]
             due.append(key)
         return due
 
     def __len__(self) -> int:
-        return len(self._times)
+        return len(self._entries)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._times
+        return key in self._entries

@@ -9,7 +9,6 @@ lengths that contradict each other, transfer codings besides `chunked`.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from snodo_actors.wire.http1_items import Head, Malformed, TooLarge
@@ -46,6 +45,9 @@ _SWITCHED: Final = Malformed("a switch of protocols that nobody asked for")
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding", b"connection"})
 _MAX_DIGITS: Final = 18
 _SHORT: Final = 1024
+_MAX_SAID: Final = 64
+_PRIVATE: Final = frozenset({b"dpop-nonce", b"mcp-session-id", b"set-cookie", b"www-authenticate"})
+"""What is said to one client only, and not kept."""
 
 
 def read_head(data: bytes, at: int, limit: int) -> tuple[Head, int] | None:
@@ -68,8 +70,19 @@ def _parse(text: bytes) -> Head | None:
     return Head(int(status), int(minor), fields)
 
 
-# Most heads say what one of the last few said: a date changes once in a second.
-_parse_again = lru_cache(maxsize=64)(_parse)
+_said: Final[dict[bytes, Head]] = {}
+
+
+def _parse_again(text: bytes) -> Head | None:
+    """Parse a short head; most say what one of the last few said: a date changes in a second."""
+    head = _said.get(text)
+    if head is None:
+        head = _parse(text)
+        if head is not None and _PRIVATE.isdisjoint(name for name, _ in head.fields):
+            if len(_said) >= _MAX_SAID:
+                _said.clear()
+            _said[text] = head
+    return head
 
 
 def fault_of(data: bytes) -> Malformed:

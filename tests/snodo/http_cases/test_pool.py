@@ -57,7 +57,6 @@ async def test_connections_that_close_while_busy(at, case, env):
                 assert text_of(outcome) == said(n=n)
 
     await at.together(many, many, many, many)
-    await echoes(at, client)
     await at.get(client.close())
     calls = server.requests(rpc="tools/call")
     assert len(calls) == len({call["id"] for call in calls}), "nothing is sent twice"

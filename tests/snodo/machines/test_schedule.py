@@ -66,6 +66,18 @@ def test_what_is_out_of_date_does_not_pile_up_and_what_is_not_stays(live):
     assert schedule.take_due(2e9) == sorted(times, key=times.__getitem__)
 
 
+@pytest.mark.parametrize("at", [0.0, 5.0])
+def test_the_same_time_again_and_again_does_not_pile_up(at):
+    schedule = Schedule[str]()
+    for _ in range(1000):
+        schedule.set("a", at)
+        schedule.drop("a")
+        schedule.set("a", at)
+        assert len(schedule._heap) <= 67
+    assert schedule.take_due(5.0) == ["a"]
+    assert len(schedule) == 0
+
+
 class Times(RuleBasedStateMachine):
     """A schedule does what a dictionary of times does."""
 

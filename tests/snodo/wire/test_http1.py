@@ -14,6 +14,7 @@ from http_responses import (
     read,
 )
 
+from snodo_actors.wire import http1_head
 from snodo_actors.wire.http1 import (
     Head,
     Malformed,
@@ -34,6 +35,24 @@ def test_the_end_is_told_as_soon_as_it_is_there() -> None:
     assert read(OK + b"content-length: 2\r\n\r\nhi")[-1] == WHOLE
     assert read(CHUNKED + b"0\r\n\r\n")[-1] == WHOLE
     assert read(OK + b"content-length: 0\r\n\r\n")[-1] == WHOLE
+
+
+@pytest.mark.parametrize("name", [b"Set-Cookie", b"mcp-session-id", b"DPoP-Nonce"])
+def test_what_is_said_to_one_client_is_not_kept(name) -> None:
+    private, plain = (
+        OK + field + b": only for you\r\ncontent-length: 0\r\n\r\n" for field in (name, b"x-plain")
+    )
+    for _ in range(2):
+        assert read(private)[0].first(name.lower()) == b"only for you"
+        assert read(plain)[0].first(b"x-plain") == b"only for you"
+    assert plain in http1_head._said
+    assert private not in http1_head._said
+
+
+def test_only_so_many_heads_are_kept() -> None:
+    for number in range(200):
+        assert read(OK + b"x-number: %d\r\ncontent-length: 0\r\n\r\n" % number)
+        assert len(http1_head._said) <= http1_head._MAX_SAID
 
 
 # What two readers might read in two ways, or no reader as HTTP/1.1.
