@@ -39,6 +39,10 @@ from supervisors import (
 _STDIO_OPTIONS: Final = frozenset(
     ("env", "cd", "max_line_bytes", "max_server_requests", "stderr", "owner")
 )
+_HTTP_OPTIONS: Final = frozenset({
+    "connect_timeout", "headers", "max_response_bytes", "pool_idle_timeout", "pool_max_requests",
+    "pool_size", "proxy", "server_stream", "ssl", "token_provider", "transport",
+})  # fmt: skip
 RESTART_DELAY: Final = Backoff(initial=0.1, maximum=30.0)
 """How long a supervised connection waits before it starts its server again."""
 
@@ -204,6 +208,11 @@ def _read_opening(
 
         owner = _owner(options.pop("owner", None), owned)
         return read_http_opening(read, options, allowed, who or str(read), owner)
+    for name in options.keys() & _HTTP_OPTIONS:
+        raise TypeError(
+            f"{name} is for HTTP targets; what a server over stdio has to know, its credentials "
+            'too, goes into its environment: write env={"TOKEN": ...}'
+        )
     stdio = {name: options.pop(name) for name in tuple(options) if name in _STDIO_OPTIONS}
     client = ClientOptions(**options)
     checked = StdioOptions(**stdio)
