@@ -119,8 +119,7 @@ class AuthorizationCode(Provider):
                 form = self._read(place, asked, back)
                 return await self._ask(fetcher, place, client, form, scopes)
             except AuthorizationError as error:
-                if error.error is not None:
-                    await self._refused(place, error.error, client)
+                await self._refused(place, error.error, client)
                 raise
 
     def _question(
@@ -189,7 +188,7 @@ class AuthorizationCode(Provider):
             await self._store.load(self._registration(place, kept.client_id))
         )
 
-    async def _refused(self, place: Place, error: str, client: RegisteredClient) -> None:
+    async def _refused(self, place: Place, error: str | None, client: RegisteredClient) -> None:
         if error not in ("invalid_client", "unauthorized_client"):
             return
         stored = await self._stored(place)  # it does not know us any more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from snodo_actors.oauth.fetch import Fetcher
@@ -70,10 +71,14 @@ async def discover(
         raise AuthorizationError(
             "discovery", f"tokens are not sent to {shown(server_url)}: {refused}; use its https URL"
         )
-    found = await _resource_metadata(fetcher, server_url, named)
+    places = resource_metadata_urls(server_url, named)
+    found = await _first(
+        fetcher, places, ResourceMetadata, lambda it: refuse_resource(it, server_url), named=named
+    )
     if found is None:  # a server of before 2025-06-18: it is its own authorization server
         issuer = origin(server_url)
-        _check_registered(registered, (issuer,), server_url)
+        if registered is not None and registered != issuer:
+            raise not_registered(registered, (issuer,), server_url)
         metadata = await server_metadata(fetcher, issuer)
         resource = canonical_resource(server_url)
         metadata = usual_endpoints(issuer) if metadata is None else metadata
@@ -81,7 +86,8 @@ async def discover(
     where, about = found
     chosen = choose_issuer(about, registered=registered, before=before)
     if chosen is None:
-        _check_registered(registered, about.authorization_servers, server_url)
+        if registered is not None:
+            raise not_registered(registered, about.authorization_servers, server_url)
         raise AuthorizationError(
             "discovery", f"the metadata of {shown(server_url)} name no authorization server"
         )
@@ -95,29 +101,15 @@ async def discover(
     return Place(server_url, about.resource, metadata, where, about.scopes_supported)
 
 
-def _check_registered(registered: str | None, issuers: tuple[str, ...], server_url: str) -> None:
-    if registered is not None and registered not in issuers:
-        raise AuthorizationError(
-            "registration",
-            f"the client is registered at {registered}, and {shown(server_url)} takes tokens of "
-            f"{listed(issuers, 'nobody')}: register there too, and give that client",
-        )
-
-
-async def _resource_metadata(
-    fetcher: Fetcher, server_url: str, named: str | None
-) -> tuple[str, ResourceMetadata] | None:
-    """Find the metadata of the server; None: it has none."""
-    found = await _first(fetcher, resource_metadata_urls(server_url, named), ResourceMetadata)
-    if found is None:
-        return None
-    where, metadata = found
-    refused = refuse_resource(metadata, server_url)
-    if refused is not None:
-        raise AuthorizationError(
-            "discovery", f"the metadata at {shown(where)} do not count: {refused}"
-        )
-    return where, metadata
+def not_registered(
+    registered: str, issuers: tuple[str, ...], server_url: str
+) -> AuthorizationError:
+    """Make the error for a server that takes no tokens of where we are *registered*."""
+    return AuthorizationError(
+        "registration",
+        f"the client is registered at {registered}, and {shown(server_url)} takes tokens of "
+        f"{listed(issuers, 'nobody')}: register there too, and give that client",
+    )
 
 
 async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | None:
@@ -127,15 +119,11 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
         raise AuthorizationError(
             "discovery", f"the authorization server {quoted(issuer)} is refused: {refused}"
         )
-    found = await _first(fetcher, server_metadata_urls(issuer), ServerMetadata)
+    places = server_metadata_urls(issuer)
+    found = await _first(fetcher, places, ServerMetadata, lambda it: refuse_issuer(it, issuer))
     if found is None:
         return None
     where, metadata = found
-    refused = refuse_issuer(metadata, issuer)
-    if refused is not None:
-        raise AuthorizationError(
-            "discovery", f"the metadata at {shown(where)} do not count: {refused}"
-        )
     for endpoint in (
         metadata.authorization_endpoint,
         metadata.token_endpoint,
@@ -151,14 +139,24 @@ async def server_metadata(fetcher: Fetcher, issuer: str) -> ServerMetadata | Non
     return metadata
 
 
-async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[str, M] | None:
-    """Read the document at the first place that has one."""
+async def _first(
+    fetcher: Fetcher,
+    places: list[str],
+    kind: type[M],
+    refuse: Callable[[M], str | None],
+    *,
+    named: str | None = None,
+) -> tuple[str, M] | None:
+    """Read the document at the first place that has one; *refuse* says why it does not count.
+
+    *named* is the place the server itself spoke of; the others are only looked into.
+    """
     for place in places:
         try:
             answer = await fetcher.fetch("GET", place, headers=[("accept", "application/json")])
         except AuthorizationError as error:
             match error.cause:
-                case ("redirect", _):
+                case ("redirect", _) if place != named:
                     continue  # to a page for people, as servers do that know of no metadata
                 case _:
                     raise
@@ -167,6 +165,11 @@ async def _first(fetcher: Fetcher, places: list[str], kind: type[M]) -> tuple[st
             if isinstance(metadata, str):
                 raise AuthorizationError(
                     "discovery", f"the metadata at {shown(place)} cannot be read: {metadata}"
+                )
+            refused = refuse(metadata)
+            if refused is not None:
+                raise AuthorizationError(
+                    "discovery", f"the metadata at {shown(place)} do not count: {refused}"
                 )
             _log.debug("metadata found at %s", shown(place))
             return place, metadata

@@ -15,7 +15,7 @@ from typing import Any
 from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.keys import SigningKey, import_jwk
 from snodo_actors.oauth.machines.signed import proof_claims, proof_header
-from snodo_actors.oauth.machines.urls import origin
+from snodo_actors.oauth.machines.urls import canonical_resource, origin
 from snodo_actors.oauth.store import Store
 
 HEADER = "dpop"
@@ -66,7 +66,19 @@ class Proofs:
         )
         return [(HEADER, key.sign(proof_header(key.public_jwk()), claims))]
 
-    def answered(self, url: str, headers: Mapping[str, Any]) -> None:
+    def authorize(self, token: str, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Build the headers of a *request* to an MCP server, with a new proof."""
+        url = request["url"]
+        proof = self.headers(canonical_resource(url), request["method"], url, token)
+        return [("authorization", f"DPoP {token}"), *proof]
+
+    def answered(
+        self, request: Mapping[str, Any], _status: int, headers: Mapping[str, Any]
+    ) -> None:
+        """Take note of the answer of an MCP server."""
+        self.keep_nonce(request["url"], headers)
+
+    def keep_nonce(self, url: str, headers: Mapping[str, Any]) -> None:
         """Keep the nonce that an answer brought."""
         nonce = headers.get(NONCE)
         if isinstance(nonce, str) and 0 < len(nonce) <= MAX_NONCE:

@@ -5,7 +5,6 @@ How tokens are had at first is for each kind of provider.
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -21,31 +20,26 @@ from snodo_actors.oauth.bounded import put
 from snodo_actors.oauth.discovery import Place, discover
 from snodo_actors.oauth.fetch import Fetcher
 from snodo_actors.oauth.flights import Flights
+from snodo_actors.oauth.grants import NoTokens, ask_tokens
 from snodo_actors.oauth.guarded_store import GuardedStore
+from snodo_actors.oauth.issuers import Issuers
 from snodo_actors.oauth.machines.attempts import Attempts
-from snodo_actors.oauth.machines.oauth_error import OAuthError
 from snodo_actors.oauth.machines.refusal import Renew, StepUp, Take, decide
 from snodo_actors.oauth.machines.said import listed
 from snodo_actors.oauth.machines.scopes import choose_scopes
-from snodo_actors.oauth.machines.token_answer import read_token_answer
 from snodo_actors.oauth.machines.token_request import Form, refresh_form
 from snodo_actors.oauth.machines.urls import canonical_resource, shown
 from snodo_actors.oauth.proofs import Proofs
 from snodo_actors.oauth.shelf import Shelf
 from snodo_actors.oauth.store import MemoryStore, Store
-from snodo_actors.oauth.token_endpoint import ask_token_endpoint, failure
 from snodo_actors.oauth.words.client import RegisteredClient
-from snodo_actors.oauth.words.errors import AuthorizationError, Step
+from snodo_actors.oauth.words.errors import AuthorizationError
 from snodo_actors.oauth.words.tokens import Tokens
 from snodo_actors.words.checks import positive, seconds
 from snodo_actors.words.types import INHERIT, Challenge, Inherit
 
 _log = logging.getLogger("snodo_actors.oauth")
 
-TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
-"""Errors that say nothing about a refresh token."""
-REFUSALS = (400, 401)
-"""Statuses that say it without an error code; others, such as 403 and 404, may be a proxy's."""
 REQUESTS = 12
 """Requests that getting a token may take, at most; the lock is waited for as long as that."""
 PLACE_LIFETIME = 3600.0
@@ -87,6 +81,7 @@ class Provider:
         owner = f"{self.kind} {'' if client is None else client.client_id}"
         self._shelf = Shelf(self._store, owner, self._proofs)
         self._timeout = limit
+        self._issuers = Issuers(self._store, REQUESTS * limit)
         self._network: dict[str, Any] = {
             "ssl": ssl,
             "proxy": proxy,
@@ -101,7 +96,7 @@ class Provider:
 
     def at_hand(self, request: Mapping[str, Any]) -> str | None:
         """Return the token for the server at ``request["url"]``, if it is here and good."""
-        kept = self._shelf.at_hand(_canonical(request["url"]))
+        kept = self._shelf.at_hand(canonical_resource(request["url"]))
         return kept.access_token if kept is not None and kept.is_fresh(time.time()) else None
 
     async def token(self, request: Mapping[str, Any]) -> str | None:
@@ -110,7 +105,7 @@ class Provider:
         Raises:
             AuthorizationError: The token ended, and renewing it failed for now.
         """
-        url = _canonical(request["url"])
+        url = canonical_resource(request["url"])
         look = partial(self._shelf.look, url, self._lock_timeout)
         kept = await self._flights.run(("look", url), look)
         if kept is not None and self._renews(kept) and not kept.is_fresh(time.time()):
@@ -129,7 +124,7 @@ class Provider:
         Raises:
             AuthorizationError: There is none to be had; the error says where it failed.
         """
-        url = _canonical(request["url"])
+        url = canonical_resource(request["url"])
         status, refused = request["status"], request["token"]
         wanted = () if challenge is None else tuple(challenge.scope)
         named = None if challenge is None else challenge.resource_metadata
@@ -144,7 +139,7 @@ class Provider:
         Raises:
             AuthorizationError: The store failed.
         """
-        url = _canonical(url)
+        url = canonical_resource(url)
         async with self._alone(url):
             await self._shelf.forget(url)
 
@@ -156,12 +151,12 @@ class Provider:
     @property
     def authorize(self) -> Callable[[str, Mapping[str, Any]], list[tuple[str, str]]] | None:
         """What builds the headers of a request, where a token alone does not do."""
-        return None if self._proofs is None else partial(_prove, self._proofs)
+        return None if self._proofs is None else self._proofs.authorize
 
     @property
     def answered(self) -> Callable[[Mapping[str, Any], int, Mapping[str, str]], None] | None:
         """What is told of the answers, where they matter."""
-        return None if self._proofs is None else partial(_note, self._proofs)
+        return None if self._proofs is None else self._proofs.answered
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -177,36 +172,15 @@ class Provider:
 
     async def _client(self, place: Place) -> RegisteredClient | None:
         """Find who we are at *place*, without a request; None: nobody yet."""
-        given = self._given
-        if given is not None and given.issuer is None:
-            await self._bind(given.client_id, place)
-        return given
+        if self._given is not None:
+            await self._issuers.bind(self._given, place)
+        return self._given
 
     async def _holder(self, place: Place, kept: Tokens) -> RegisteredClient | None:
         """Find who may use the refresh token of *kept*: it is good for nobody else."""
         client = await self._client(place)
         known = client is not None and kept.client_id in (None, client.client_id)
         return client if known else None
-
-    async def _bind(self, client_id: str, place: Place) -> None:
-        """Take the first issuer for the one that the client is registered at."""
-        if await self._bound(client_id) == place.issuer:
-            return
-        async with self._store.locked(_issuer(client_id), self._lock_timeout):
-            bound = await self._bound(client_id)
-            if bound is None:
-                await self._store.save(_issuer(client_id), {"issuer": place.issuer})
-            elif bound != place.issuer:  # another server was quicker
-                raise AuthorizationError(
-                    "registration",
-                    f"the client is registered at {bound}, and {shown(place.server_url)} takes "
-                    f"tokens of {place.issuer}: register there too, and give that client",
-                )
-
-    async def _bound(self, client_id: str) -> str | None:
-        """Find the issuer that the client was bound to."""
-        bound = await self._store.load(_issuer(client_id))
-        return None if bound is None else bound.get("issuer")
 
     def _check(self, url: str, refused: str | None) -> None:
         """Raise if tokens must not be obtained once more."""
@@ -280,10 +254,7 @@ class Provider:
         self, fetcher: Fetcher, url: str, named: str | None, kept: Tokens | None
     ) -> Place:
         """Find out anew where tokens for *url* are had."""
-        given = self._given
-        registered = None if given is None else given.issuer
-        if given is not None and registered is None:
-            registered = await self._bound(given.client_id)
+        registered = None if self._given is None else await self._issuers.of(self._given)
         before = None if kept is None else kept.issuer
         place = await discover(fetcher, url, named=named, registered=registered, before=before)
         put(self._places, url, (place, time.time()))
@@ -305,23 +276,21 @@ class Provider:
             return None
         form = refresh_form(kept.refresh_token, kept.resource)
         url = place.server_url
-        renewed: Tokens | None = None
         # A refresh token may be good for one use: whoever is cancelled now would lose the next one.
         with anyio.CancelScope(shield=True):
-            try:
-                renewed = await self._ask(
-                    fetcher, place, client, form, kept.requested, before=kept, step="refresh"
-                )
-            except AuthorizationError as error:
-                if not _is_refusal(error):
-                    raise  # nothing was said about the token
-                _log.info("%s refused to renew a token: %s", place.issuer, error.error)
-                await self._refused(place, error.error or "", client)
-            spent = replace(kept, refresh_token=None)
-            await self._shelf.save(url, spent if renewed is None else renewed)
-        return renewed
+            outcome = await ask_tokens(
+                fetcher, place, client, form, kept.requested, proofs=self._proofs, before=kept
+            )
+            if isinstance(outcome, Tokens):
+                return await self._shelf.save(url, outcome)
+            if not outcome.is_final:
+                raise outcome.failure("refresh")
+            _log.info("%s refused to renew a token: %s", place.issuer, outcome.error)
+            await self._refused(place, outcome.error, client)
+            await self._shelf.save(url, replace(kept, refresh_token=None))
+        return None
 
-    async def _refused(self, place: Place, error: str, client: RegisteredClient) -> None:
+    async def _refused(self, place: Place, error: str | None, client: RegisteredClient) -> None:
         """Take note of an *error* that *client* got at the token endpoint."""
 
     async def _ask(
@@ -331,74 +300,15 @@ class Provider:
         client: RegisteredClient | None,
         form: Form,
         requested: tuple[str, ...],
-        *,
-        before: Tokens | None = None,
-        step: Step = "token",
     ) -> Tokens:
-        """Have tokens for *form*."""
-        status, body = await ask_token_endpoint(
-            fetcher,
-            place.metadata.token_endpoint,
-            form,
-            client,
-            supported=place.metadata.token_endpoint_auth_methods_supported,
-            audience=place.issuer,
-            proofs=self._proofs,
-            resource=place.server_url,
-        )
-        outcome = read_token_answer(
-            status,
-            body,
-            now=time.time(),
-            requested=requested,
-            issuer=place.issuer,
-            resource=place.resource,
-            bound=self._proofs is not None,
-            before=before,
-        )
-        if isinstance(outcome, OAuthError | str):
-            error = failure(step, f"{place.issuer} gave no token", outcome)
-            if error.error is None and status in REFUSALS:
-                error.cause = ("status", status)
-            raise error
-        return replace(
-            outcome,
-            resource_metadata=place.resource_metadata,
-            client_id=None if client is None else client.client_id,
-        )
-
-
-def _is_refusal(error: AuthorizationError) -> bool:
-    """Tell whether a refresh token was refused, and not only its request."""
-    if error.error is not None:
-        return error.error not in TRANSIENT
-    match error.cause:
-        case ("status", status):
-            return status in REFUSALS
-        case _:
-            return False
-
-
-def _issuer(client_id: str) -> str:
-    return f"issuer {client_id}"
-
-
-_canonical = functools.lru_cache(1024)(canonical_resource)
+        """Have the first tokens for *form*."""
+        outcome = await ask_tokens(fetcher, place, client, form, requested, proofs=self._proofs)
+        if isinstance(outcome, NoTokens):
+            raise outcome.failure("token")
+        return outcome
 
 
 def _scopes(scope: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if scope is None:
         return None
     return tuple(scope.split()) if isinstance(scope, str) else tuple(scope)
-
-
-def _prove(proofs: Proofs, token: str, request: Mapping[str, Any]) -> list[tuple[str, str]]:
-    url = request["url"]
-    proof = proofs.headers(_canonical(url), request["method"], url, token)
-    return [("authorization", f"DPoP {token}"), *proof]
-
-
-def _note(
-    proofs: Proofs, request: Mapping[str, Any], _status: int, headers: Mapping[str, str]
-) -> None:
-    proofs.answered(request["url"], headers)

@@ -59,7 +59,7 @@ async def ask_token_endpoint(
         proof = [] if proofs is None else proofs.headers(resource, "POST", endpoint)
         answer = await fetcher.fetch("POST", endpoint, headers=[*headers, *proof], form=form)
         if proofs is not None:
-            proofs.answered(endpoint, answer.headers)
+            proofs.keep_nonce(endpoint, answer.headers)
         return answer
 
     answer = await send()

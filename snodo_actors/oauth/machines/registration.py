@@ -51,15 +51,10 @@ def choose_way(
 ) -> Use | Register | Refuse:
     """Choose how to be known at the authorization server of *metadata* (R-134).
 
-    *given* is registered beforehand, *stored* by ourselves, earlier. *scopes* are what is wanted
-    now: some servers give no client more than it was registered for.
+    *given* is registered here beforehand, *stored* by ourselves, earlier. *scopes* are what is
+    wanted now: some servers give no client more than it was registered for.
     """
     if given is not None:
-        if given.issuer not in (None, metadata.issuer):
-            return Refuse(
-                f"the client {given.client_id!r} is registered at {given.issuer}, and the server "
-                f"asks for tokens of {metadata.issuer}: register there too, and give that client"
-            )
         return Use(given)
     if metadata_url is not None and metadata.client_id_metadata_document_supported:
         return Use(RegisteredClient(metadata_url, issuer=metadata.issuer, auth_method="none"))

@@ -12,6 +12,9 @@ from snodo_actors.wire.headers import is_token
 from snodo_actors.words.types import is_object
 
 _TRY_AGAIN = 500
+_TRANSIENT = ("server_error", "slow_down", "temporarily_unavailable")
+_REFUSALS = (400, 401)
+"""Statuses that refuse a grant without an error code; others, as 403 and 404, may be a proxy's."""
 
 
 def read_token_answer(
@@ -80,6 +83,13 @@ def read_refusal(status: int, body: Any) -> OAuthError | str | None:
     if isinstance(fields.get("error"), str) and "access_token" not in fields:
         return OAuthError(*read_words(fields))  # GitHub's errors have the status 200
     return None if is_object(body) else "it is no JSON object"
+
+
+def is_final(status: int, refusal: OAuthError | str) -> bool:
+    """Tell whether it was the grant that was refused, and not only this request for it."""
+    if isinstance(refusal, OAuthError):
+        return refusal.error not in _TRANSIENT
+    return status in _REFUSALS
 
 
 def _lifetime(value: Any) -> float | None:

@@ -10,6 +10,7 @@ disagree about is refused: user names, backslashes, blanks, control characters, 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -116,6 +117,7 @@ def redirected(url: str, location: str) -> str | None:
     return target if check_endpoint(target) is None and same_origin(url, target) else None
 
 
+@lru_cache(1024)  # it is asked for with every message
 def canonical_resource(server_url: str) -> str:
     """Write the URI that stands for an MCP server (RFC 8707), whichever way its URL was spelled.
 

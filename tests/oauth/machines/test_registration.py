@@ -79,18 +79,11 @@ def test_the_way(said: str, at: ServerMetadata, options: dict[str, Any], way: ob
     assert way == choose_way(at, **(usual | options), now=10.0), said
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (RegisteredClient("x", issuer="https://other.test"), "is registered at https://other.test"),
-        (None, "registers no clients by itself"),
-    ],
-)
-def test_no_way(given: RegisteredClient | None, why: str) -> None:
-    way = choose_way(CLOSED, given=given, metadata_url=DOCUMENT, stored=None, now=10.0)
+def test_no_way() -> None:
+    way = choose_way(CLOSED, given=None, metadata_url=DOCUMENT, stored=None, now=10.0)
 
     assert isinstance(way, Refuse)
-    assert why in way.why
+    assert "registers no clients by itself" in way.why
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from snodo_actors.oauth.machines.oauth_error import OAuthError
-from snodo_actors.oauth.machines.token_answer import read_assertion, read_token_answer
+from snodo_actors.oauth.machines.token_answer import is_final, read_assertion, read_token_answer
 from snodo_actors.oauth.words.tokens import Tokens
 
 GOOD = {"access_token": "t", "token_type": "Bearer"}
@@ -98,6 +98,26 @@ def test_a_refusal() -> None:
     assert OAuthError("invalid_grant", "it ended") == read(body, 400)
     assert OAuthError("invalid_grant", "it ended") == read(body, 200)  # as GitHub does
     assert read(GOOD | {"error": "none"}).access_token == "t"
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "refusal", "final"),
+    [
+        ("the grant is refused", 400, OAuthError("invalid_grant"), True),
+        ("and we are", 401, OAuthError("invalid_client"), True),
+        ("without an error code", 400, "its status is 400", True),
+        ("nor with 401", 401, "its status is 401", True),
+        ("later, perhaps", 400, OAuthError("temporarily_unavailable"), False),
+        ("more slowly", 400, OAuthError("slow_down"), False),
+        ("a proxy may have said so", 403, "its status is 403", False),
+        ("there is trouble", 503, "its status is 503", False),
+        ("nothing was refused", 200, "it has no access_token", False),
+    ],
+)
+def test_what_a_refusal_is_of(
+    said: str, status: int, refusal: OAuthError | str, final: bool
+) -> None:
+    assert final == is_final(status, refusal), said
 
 
 JAG = "urn:ietf:params:oauth:token-type:id-jag"
