@@ -12,7 +12,8 @@ from math import inf
 from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
-from snodo_actors.actors.http_books import DUE, MAX_WAITING, BookKeeper, Due, Started
+from snodo_actors.actors.http_admission import Admission
+from snodo_actors.actors.http_books import DUE, MAX_WAITING, Due, Started
 from snodo_actors.actors.http_exchange import CallExchange, Exchange, NoticeExchange
 from snodo_actors.actors.http_messages import (
     Concluded,
@@ -31,15 +32,9 @@ from snodo_actors.actors.http_messages import (
     TimedOut,
 )
 from snodo_actors.actors.http_profile import HttpProfile
-from snodo_actors.actors.http_server_stream import (
-    REOPEN,
-    RETRY,
-    HttpServerStream,
-    StandingStream,
-)
 from snodo_actors.actors.http_settling import Settling
-from snodo_actors.actors.http_sharing import credential
-from snodo_actors.actors.http_streams import StreamExchange, Streams
+from snodo_actors.actors.http_standing import Standing
+from snodo_actors.actors.http_streams import Streams
 from snodo_actors.actors.http_tokens import Refreshed, Tokened, Tokens
 from snodo_actors.actors.notice import Notice
 from snodo_actors.actors.request import Cancel, Profile, Ready, Request, ended_because
@@ -54,7 +49,6 @@ from snodo_actors.words.lost import owner_ended
 from snodo_actors.words.types import Session
 from snodo_actors.words.versions import is_stateless
 from supervisors import (
-    SHUTDOWN,
     Down,
     ExitReason,
     Future,
@@ -69,13 +63,12 @@ from supervisors import (
     when_down,
 )
 from supervisors import Error as ErrorReason
-from supervisors import exit as send_exit
 
 STREAM_PATIENCE = 5.0
 """Seconds calls wait at most for the standing stream of their session to be open."""
 
 
-class HttpPort(BookKeeper):
+class HttpPort(Admission):
     """The actor of one HTTP connection."""
 
     trap_exit: ClassVar[bool] = True
@@ -94,9 +87,7 @@ class HttpPort(BookKeeper):
         when_down(self.ref).add_done_callback(self._leave_nobody)
         self._cause: Error | None = None
         self._renewal: renewal.Renewal[Exchange] | None = None
-        self._server_stream: Ref | None = None
-        self._standing: StandingStream | None = None
-        """What the actor of the standing stream was started for."""
+        self._standing = Standing(family, self.node, self.ref)
         self._settled_but_for_stream: HttpProfile | None = None
         self._unsettled: Session | None = None
         """A session that was begun before the version could not be settled."""
@@ -240,7 +231,7 @@ class HttpPort(BookKeeper):
         profile = HttpProfile(version, session, meta, capabilities, under_way)
         if session is not None and self._family.http.server_stream is not False:
             self._settled_but_for_stream = profile
-            self._open_server_stream(session)
+            self._open_standing_stream(session)
             self.node.after(STREAM_PATIENCE, self.ref.send, ServerStreamUp())
         else:
             self._begin(profile)
@@ -251,53 +242,15 @@ class HttpPort(BookKeeper):
         for request in self._early.settled(profile):
             self._send(request, profile)
 
-    def _open_server_stream(self, session: Session) -> None:
-        """Open the session's standing stream, with a token if there are any."""
-        standing = StandingStream(session)
-        if self._tokens is not None:
-            self._tokens.fetch(standing)
-        else:
-            self._start_server_stream(standing)
-
-    def _open_again(self, standing: Exchange) -> None:
-        """Let a stream that ended have a token to be opened with again."""
-        if self._tokens is not None and standing.session is self._session():
-            self._tokens.fetch(standing)
-
-    def _start_server_stream(self, standing: StandingStream) -> None:
-        streams, former = self._family.streams, self._server_stream
-        if former is not None and self._standing is standing and former.is_alive():
-            former.send(REOPEN)
-            return
-        self._standing = standing
-        if former is not None:
-            send_exit(former, SHUTDOWN)
-        if streams is not None:
-            spec = HttpServerStream.child_spec(self._family, standing, restart="temporary")
-            started = streams.start_child(spec)
-            started.add_done_callback(self._server_stream_started)
-
-    def _server_stream_started(self, started: Future[Any]) -> None:
-        if started.exception() is None:
-            self._server_stream = stream = started.get()
-            ended = functools.partial(self._server_stream_ended, stream)
-            when_down(stream).add_done_callback(ended)
-        else:
-            self.ref.send(ServerStreamUp())
-
     def _server_stream_up(self) -> None:
         profile, self._settled_but_for_stream = self._settled_but_for_stream, None
         if profile is not None:
             self._begin(profile)
 
-    def _server_stream_ended(self, stream: Ref, down: Future[ExitReason]) -> None:
-        if not down.get().is_calm and self.ref.is_alive():  # it was killed, or crashed
-            self.node.after(RETRY, self.ref.send, ServerStreamGone(stream))
-
     def _server_stream_gone(self, stream: Ref) -> None:
         session = self._session()
-        if session is not None and stream is self._server_stream:
-            self._open_server_stream(session)
+        if session is not None and self._standing.is_of(stream):
+            self._open_standing_stream(session)
 
     def _not_settled(self, error: Error, session: Session | None) -> None:
         self._unsettled = session
@@ -337,8 +290,8 @@ class HttpPort(BookKeeper):
             again.request.wait_no_more()
             again.request.session = again.session
             self._submit(again.request)
-        if self._server_stream is not None:
-            self._open_server_stream(session)
+        if self._standing.was_opened:
+            self._open_standing_stream(session)
 
     def _not_renewed(self, error: Error, session: Session | None) -> None:
         if session is not None and session.id is not None:
@@ -377,79 +330,6 @@ class HttpPort(BookKeeper):
         self._calls.discard(exchange)
         if request.exception() is None:
             request.place = None  # else only the garbage collector would free the two, and a result
-
-    def _submit(self, exchange: Exchange) -> None:
-        """Let the *exchange* have a token, if there are any, and then a connection."""
-        tokens = self._tokens
-        if tokens is None or exchange.tried.refreshed:
-            self._hand_on(exchange)
-            return
-        token = tokens.at_hand(exchange)
-        if token is None:
-            tokens.fetch(exchange)
-        elif isinstance(token, Error):
-            exchange.refuse(token.again())
-        else:
-            exchange.token = token
-            self._hand_on(exchange)
-
-    def _submit_stream(self, exchange: StreamExchange) -> None:
-        if self._tokens is not None:
-            self._tokens.fetch(exchange)
-        else:
-            self._streams.start(exchange)
-
-    def _authorize(self, message: Tokened | Refused | Refreshed | StreamRefused) -> None:
-        """Let what waits for a token have it, or go for a fresh one."""
-        tokens = self._tokens
-        assert tokens is not None
-        match message:
-            case Tokened(exchange, token):
-                self._tokened(exchange, token)
-            case Refused(exchange):
-                self._refused(tokens, exchange, message)
-            case StreamRefused():
-                stream = self._streams.refused(message)
-                if stream is not None:
-                    self._refused(tokens, stream, message)
-            case Refreshed(_, token):
-                for exchange in tokens.refreshed(message):
-                    self._tokened(exchange, token)
-
-    def _refused(
-        self, tokens: Tokens, exchange: Exchange, refused: Refused | StreamRefused
-    ) -> None:
-        if refused.same_token and exchange.token is not None:
-            exchange.tried = exchange.tried._replace(nonced=True)
-            self._tokened(exchange, exchange.token)
-        else:
-            tokens.refresh(exchange, refused.status, refused.challenge)
-
-    def _tokened(self, exchange: Exchange, token: str | Error | None) -> None:
-        if isinstance(token, Error):
-            exchange.refuse(token.again())
-            if isinstance(exchange, StandingStream):
-                self._server_stream_up()
-            return
-        exchange.token = token
-        if isinstance(exchange, StandingStream):
-            if exchange.session is self._session():  # not that of a former one
-                self._start_server_stream(exchange)
-            return
-        if isinstance(exchange, StreamExchange):
-            self._streams.start(exchange)
-            return
-        exchange.deadline.restart(self.node.now())  # a provider's time is not the server's
-        self._hand_on(exchange)
-
-    def _hand_on(self, exchange: Exchange) -> None:
-        """Answer a call from what is kept for who asks; else let its result be kept for them."""
-        request = exchange.request if isinstance(exchange, CallExchange) else None
-        if request is not None and request.lookup is not None:
-            asks = credential(self.opening.http, exchange.token, exchange.session)
-            if request.lookup.answers(request, asks):
-                return
-        self._enqueue(exchange)
 
     def _cancel(self, request: Request, why: str) -> None:
         exchange: Exchange | None = request.place
