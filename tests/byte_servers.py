@@ -13,6 +13,8 @@ import struct
 import threading
 from collections.abc import Callable
 
+import pytest
+
 PATIENCE = 10.0
 """Seconds a server waits for whatever it waits for."""
 
@@ -147,3 +149,17 @@ def answer_all(connection: Connection) -> None:
     """Answer every request with what its body was."""
     while request := connection.request():
         connection.send(reply(request.partition(b"\r\n\r\n")[2]))
+
+
+@pytest.fixture
+def serve():
+    """Start a server; it ends with the test."""
+    servers = []
+
+    def start(talk, **options):
+        servers.append(ByteServer(talk, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

@@ -172,6 +172,26 @@ class HttpServer:
 
     # ---- scripts
 
+    def breaks_off(self, retry: int) -> None:
+        """Let calls of the tool "bug" be answered by half a stream, and the rest on a GET.
+
+        *retry* is the milliseconds a client is told to wait.
+        """
+
+        def half(exchange: Exchange) -> None:
+            exchange.stream()
+            exchange.chunk(b"retry: %d\n\n" % retry)
+            exchange.event(note(level="info", data="x"), id="e-7")
+            exchange.end()
+
+        def rest(exchange: Exchange) -> None:
+            exchange.stream()
+            exchange.event(result(self.received("tool bug")[0]["id"], text("own")))
+            exchange.end()
+
+        self.on("tool bug", half)
+        self.on("GET", rest)
+
     def tool(self, script: Script) -> Script:
         """Let calls of the tool of that name be answered by *script*."""
         name = script.__name__.rstrip("_")

@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from case_servers import PLACES, Place
 from oauth.servers.kit import Authority, Program, Resource
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let a test run in its places, if its marks do not say where."""
-    places = getattr(metafunc.function, "places", None)
-    marks = metafunc.definition.iter_markers("parametrize")
-    if places is not None and not any(mark.args[0] == "at" for mark in marks):
-        metafunc.parametrize("at", places, indirect=True)
-
-
-@pytest.fixture
-def at(request: pytest.FixtureRequest) -> Place:
-    """Where the client is; see `case_servers`."""
-    return PLACES[request.param]()
+from places import at, pytest_generate_tests  # noqa: F401  # pytest finds them here
 
 
 @pytest.fixture(scope="session")

@@ -7,21 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from case_servers import PLACES, TESTS, Place, Server
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let a test run in its places, if its marks do not say where."""
-    places = getattr(metafunc.function, "places", None)
-    marks = metafunc.definition.iter_markers("parametrize")
-    if places is not None and not any(mark.args[0] == "at" for mark in marks):
-        metafunc.parametrize("at", places, indirect=True)
-
-
-@pytest.fixture
-def at(request: pytest.FixtureRequest) -> Place:
-    """Where the client is; see `case_servers`."""
-    return PLACES[request.param]()
+from case_servers import TESTS, Server
+from places import at, pytest_generate_tests  # noqa: F401  # pytest finds them here
 
 
 @pytest.fixture
@@ -46,3 +33,15 @@ def server_of(tmp_path: Path) -> Iterator[Callable[[str], Server]]:
     finally:
         for server in made:
             server.kill_all()
+
+
+@pytest.fixture
+def exits(server_of: Callable[[str], Server]) -> Server:
+    """A server that exits when it is told to."""
+    return server_of("exits")
+
+
+@pytest.fixture
+def stays(server_of: Callable[[str], Server]) -> Server:
+    """A server that stays when it is told to go."""
+    return server_of("stays")

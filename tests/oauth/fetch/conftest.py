@@ -6,7 +6,7 @@ import ipaddress
 import socket
 
 import pytest
-from byte_servers import ByteServer
+from byte_servers import serve  # noqa: F401  # pytest finds it here
 from certificates import Authority
 
 from snodo_actors.oauth.fetch import Fetcher
@@ -43,20 +43,6 @@ class Names:
 @pytest.fixture
 def names() -> Names:
     return Names()
-
-
-@pytest.fixture
-def serve():
-    """Start a server; it ends with the test."""
-    servers = []
-
-    def start(talk, **options):
-        servers.append(ByteServer(talk, **options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.close()
 
 
 @pytest.fixture(scope="session")

@@ -149,7 +149,7 @@ async def test_a_redirect_of_the_metadata_to_another_server_is_not_followed(
     other = authority_of()
     redirect = {"status": 302, "headers": {"location": f"{other.origin}/metadata"}}
     resource = resource_of(authority_of(), answer=redirect)
-    await denied(at, resource, code(User()))
+    await denied(at, resource, code(User()), "fetch")
     assert other.facts() == []
 
 

@@ -22,11 +22,6 @@ def stuck(server_of):
     return server_of("B-016")
 
 
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
 def kinds(server):
     return [fact["fact"] for fact in server.facts() if fact["fact"] not in ("recv", "start")]
 

@@ -20,11 +20,6 @@ def dying(server_of):
     return server_of("B-009")
 
 
-@pytest.fixture
-def exits(server_of):
-    return server_of("exits")
-
-
 async def is_over(at, client, server, cause):
     """The connection is at its end, and nothing is left of the server."""
     with took(below=AT_ONCE):

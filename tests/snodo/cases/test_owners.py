@@ -23,11 +23,6 @@ from supervisors import GenServer, spawn, when_down
 SOON = 2.5
 
 
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
 async def ended(at, server, waiting=None, within=SOON):
     """Nothing is left of the server, and who waited for it is told."""
     with took(below=within + 1):

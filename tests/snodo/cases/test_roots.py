@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from case_servers import LEGACY, across, echoes, everywhere, lost, text_of, timed_out
 
 import snodo_actors as snodo
@@ -12,16 +11,6 @@ from supervisors import Supervisor
 CHANGED = "notifications/roots/list_changed"
 CHANGING = {"roots": {"listChanged": True}}
 QUICKLY = supervisors.Backoff(initial=0.02, maximum=0.2)
-
-
-@pytest.fixture
-def exits(server_of):
-    return server_of("exits")
-
-
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
 
 
 @everywhere

@@ -30,11 +30,6 @@ def streams(server_of):
     return server_of("streams")
 
 
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
 async def is_closed(at, client):
     """Later calls fail at once, each in its own right; closing again is nothing."""
     with took(below=AT_ONCE):

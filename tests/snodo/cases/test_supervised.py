@@ -30,16 +30,6 @@ QUICKLY = supervisors.Backoff(initial=0.02, maximum=0.2)
 
 
 @pytest.fixture
-def exits(server_of):
-    return server_of("exits")
-
-
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
-@pytest.fixture
 def streams(server_of):
     return server_of("streams")
 

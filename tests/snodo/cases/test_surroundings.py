@@ -31,16 +31,6 @@ def wrapped(server_of):
     return server_of("wrapped")
 
 
-@pytest.fixture
-def exits(server_of):
-    return server_of("exits")
-
-
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
 # ---- the server is not the process that was started
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from byte_servers import ByteServer
+from byte_servers import serve  # noqa: F401  # pytest finds it here
 from certificates import Authority
 
 from snodo_actors.ports.http.link import Outgoing
@@ -77,20 +77,6 @@ class Opened:
 def reaches(items: list[Item], body: bytes = b"{}") -> bool:
     """Whether these are a whole response that leaves its link open."""
     return items[1:] == [body, End(reusable=True, framed=True)] and items[0].status == 200
-
-
-@pytest.fixture
-def serve():
-    """Start a server; it ends with the test."""
-    servers = []
-
-    def start(talk, **options):
-        servers.append(ByteServer(talk, **options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_servers import LEGACY, MODERN, across, echoes, everywhere, lost, text_of, took
 from http_exchange import STREAM
-from http_server import error, note, result, text
+from http_server import error, note
 
 import supervisors
 
@@ -112,20 +112,7 @@ async def test_it_is_opened_only_where_it_is_wanted_and_known(at, serve, protoco
 @across
 async def test_the_rest_of_an_answer_comes_when_the_server_says(at, serve):
     server = serve(sessions=True)
-
-    def bug(exchange):
-        exchange.stream()
-        exchange.chunk(b"retry: 300\n\n")
-        exchange.event(note(level="info", data="x"), id="e-7")
-        exchange.end()
-
-    def rest(exchange):
-        exchange.stream()
-        exchange.event(result(server.received("tool bug")[0]["id"], text("own")))
-        exchange.end()
-
-    server.on("tool bug", bug)
-    server.on("GET", rest)
+    server.breaks_off(retry=300)
     client = await at.get(server.connect())
     with took(below=2, least=0.29):
         assert text_of(await at.get(client.call_tool("bug"))) == "own"

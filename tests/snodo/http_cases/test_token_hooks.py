@@ -157,20 +157,7 @@ async def test_what_a_server_is_told_of_its_own_is_authorized_too(at, server):
 @across
 async def test_the_rest_of_an_answer_is_authorized_anew(at, serve):
     server, prover = serve(sessions=True), Prover()
-
-    def bug(exchange):
-        exchange.stream()
-        exchange.chunk(b"retry: 10\n\n")
-        exchange.event(note(level="info", data="x"), id="e-7")
-        exchange.end()
-
-    def rest(exchange):
-        exchange.stream()
-        exchange.event(result(server.received("tool bug")[0]["id"], text("own")))
-        exchange.end()
-
-    server.on("tool bug", bug)
-    server.on("GET", rest)
+    server.breaks_off(retry=10)
     client = await at.get(server.connect(token_provider=prover))
     assert text_of(await at.get(client.call_tool("bug"))) == "own"
     await at.get(client.close())

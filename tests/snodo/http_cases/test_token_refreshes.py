@@ -62,9 +62,8 @@ async def test_many_calls_refused_at_different_moments_refresh_once(at, server, 
     await at.get(client.close())
 
 
-@across
-async def test_a_refusal_that_is_late_is_answered_with_the_newer_token(at, server):
-    tokens = Tokens()
+async def refused_late(at, server, tokens):
+    """A client, and a call of it that is still to be refused while another had a new token."""
 
     def late(exchange):
         exchange.wait("refreshed")
@@ -76,6 +75,13 @@ async def test_a_refusal_that_is_late_is_answered_with_the_newer_token(at, serve
     old = client.call_tool("bug")
     await at.until(lambda: server.waiting("refreshed"))
     assert text_of(await at.get(client.call_tool("bug"))) == "own"
+    return client, old
+
+
+@across
+async def test_a_refusal_that_is_late_is_answered_with_the_newer_token(at, server):
+    tokens = Tokens()
+    client, old = await refused_late(at, server, tokens)
     server.open("refreshed")
     assert text_of(await at.get(old)) == "own"
     assert tokens.refreshed == ["t0"]
@@ -85,17 +91,7 @@ async def test_a_refusal_that_is_late_is_answered_with_the_newer_token(at, serve
 @across
 async def test_the_newer_token_is_the_only_one_a_late_call_gets(at, server):
     tokens = Tokens()
-
-    def late(exchange):
-        exchange.wait("refreshed")
-        exchange.respond(401, b"", INVALID)
-
-    server.on("tool bug", knows("t1"))
-    server.once("tool bug", late)
-    client = await at.get(server.connect(protocol=MODERN, token_provider=tokens))
-    old = client.call_tool("bug")
-    await at.until(lambda: server.waiting("refreshed"))
-    assert text_of(await at.get(client.call_tool("bug"))) == "own"
+    client, old = await refused_late(at, server, tokens)
     server.on("tool bug", knows())
     server.open("refreshed")
     lost(await at.error(old))

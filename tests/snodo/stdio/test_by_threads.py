@@ -26,11 +26,6 @@ def dying(server_of):
     return server_of("exits")
 
 
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
 @across
 async def test_calls_are_answered(at, dying):
     client = await at.get(dying.connect(protocol=None))

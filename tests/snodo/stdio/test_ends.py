@@ -17,16 +17,6 @@ MIB = 1 << 20
 
 
 @pytest.fixture
-def exits(server_of):
-    return server_of("exits")
-
-
-@pytest.fixture
-def stays(server_of):
-    return server_of("stays")
-
-
-@pytest.fixture
 def slow_reader(server_of):
     return server_of("slow_reader")
 
