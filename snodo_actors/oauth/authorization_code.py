@@ -156,9 +156,6 @@ class AuthorizationCode(Provider):
     # ---- who we are
 
     async def _client(self, place: Place) -> RegisteredClient | None:
-        given = await super()._client(place)
-        if given is not None:
-            return given
         way = await self._way(place)
         return way.client if isinstance(way, Use) else None
 
