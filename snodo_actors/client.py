@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from threading import get_ident
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
@@ -468,7 +469,13 @@ class Client:
                 return request
             port = found.ref
         request.port = port
-        port.send(request)
+        node = self._node
+        under_way = None if self._profile is None else self._profile.under_way
+        if under_way is None or len(under_way) or node.thread_id != get_ident():
+            # With others under way, one turn of the loop takes the requests of all callers.
+            port.send(request)
+        else:
+            node.try_at_once(port.send, request)
         return request
 
 

@@ -39,8 +39,8 @@ class Profile:
     capabilities: Mapping[str, Any]
     has_head: ClassVar[bool] = False
     """Whether a request says something outside its line, in the headers of HTTP."""
-    under_way: Sized = ()
-    """The requests that wait for their answers on this connection."""
+    under_way: Sized | None = None
+    """The requests that wait for their answers on this connection, where they go to a server."""
     end_of_line: bytes = field(init=False)
     """What follows the caller's params in the line of most requests."""
 
@@ -182,7 +182,7 @@ class Request(Future[Any]):
 
     def __await__(self) -> Generator[Any, Any, Any]:
         profile = self.profile
-        if profile is None or not len(profile.under_way):
+        if profile is None or not profile.under_way:
             return (yield from super().__await__())
         # Others are under way, so the loop comes round anyway: one turn takes all their requests.
         while not self._state:

@@ -90,13 +90,15 @@ class PolledReader:
                 self._pipe.close()
 
     def _ready(self) -> None:
+        # What this causes is done in this turn of the loop, not in the next.
+        self._node.do_at_once(self._read_what_is_ready)
+
+    def _read_what_is_ready(self) -> None:
         if self._watch is None:
             return  # it was stopped in the very turn in which the descriptor was ready
         data = self._read()
         if data is not None:
             self._hand_over(data)
-            # What this caused is done in this turn of the loop, not in the next.
-            self._node.run_ready_inline()
 
     def _read(self) -> bytes | None:
         try:

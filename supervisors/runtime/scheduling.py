@@ -125,6 +125,28 @@ class Scheduling:
         self._woken_from_afar = False
         self._run()
 
+    def do_at_once(self, deed: Callable[[], object]) -> None:
+        """Do *deed*, which the loop called, and all it makes ready, in this turn of the loop."""
+        self._inline_left = _INLINE_TURNS
+        self._do_at_once(deed)
+
+    def try_at_once(self, deed: Callable[..., object], *args: Any) -> None:
+        """Do `deed(*args)`, and all it makes ready unless something else has its turn before."""
+        if self._running or self._ready or self._inline_left <= 0:
+            deed(*args)
+        else:
+            self._inline_left -= 1
+            self._do_at_once(deed, *args)
+
+    def _do_at_once(self, deed: Callable[..., object], *args: Any) -> None:
+        was_woken, self._woken_here = self._woken_here, True  # nobody need be woken for what comes
+        try:
+            deed(*args)
+        finally:
+            self._woken_here = was_woken
+            if self._ready or self._posted:
+                self._run()
+
     def run_ready_inline(self) -> None:
         """Run what is ready now, for a task that would have to wait for it otherwise."""
         if self._ready and not self._running and self._inline_left > 0:

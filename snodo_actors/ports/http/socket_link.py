@@ -139,16 +139,20 @@ class SocketLink(SocketWriter):
         return False
 
     def _ready(self) -> None:
+        # What this causes is done in this turn of the loop, not in the next, unless others may have
+        # come in this turn: what all of them cause is done at once then, which costs less.
+        if _shared.due < 2:
+            self._node.do_at_once(self._read_what_is_ready)
+        else:
+            self._read_what_is_ready()
+
+    def _read_what_is_ready(self) -> None:
         if self._watch is None:
             return  # it was stopped in the very turn in which there was something
         ends_at_error = self._watch.ends_at_error
         self._read()
         if ends_at_error and self._sock is not None:
             self._look_for_error(self._sock)
-        # What this caused is done in this turn of the loop, not in the next, unless others may have
-        # come in this turn: what all of them cause is done at once then, which costs less.
-        if _shared.due < 2:
-            self._node.run_ready_inline()
 
     def _look_for_error(self, sock: socket.socket) -> None:
         """Read to the end where an error came behind what was read: nothing tells of it again."""
