@@ -35,7 +35,7 @@ from snodo_actors.ports.http.link import Link, Outgoing
 from snodo_actors.ports.http.open import open_link
 from snodo_actors.wire import codec
 from snodo_actors.wire.headers import Fields, session_fields
-from snodo_actors.wire.http1 import Head, Item, is_event_stream
+from snodo_actors.wire.http1 import Head, Item
 from snodo_actors.wire.sse import Event, EventStream
 from snodo_actors.words.errors import Error
 from snodo_actors.words.stdio_options import MAX_SERVER_REQUESTS
@@ -166,7 +166,7 @@ class HttpServerStream(GenServer):
                 self._family.authorization.answered("GET", item)
                 if self._is_refused(item):
                     return None
-                if item.status == 200 and is_event_stream(item):
+                if item.status == 200 and item.is_event_stream:
                     self._events = EventStream(self._family.http.max_response_bytes)
                     self._failures = 0
                     self._report_up()

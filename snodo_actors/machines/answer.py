@@ -34,7 +34,6 @@ from snodo_actors.wire.http1 import (
     Malformed,
     TooLarge,
     Truncated,
-    is_event_stream,
 )
 from snodo_actors.wire.jsonrpc import server_error
 from snodo_actors.wire.sse import EventStream, Parsed
@@ -162,7 +161,7 @@ class Answer:
             self._verdict = settled(
                 head, wants_response=self._id is not None, in_session=self._in_session
             )
-        if not is_event_stream(head):
+        if not head.is_event_stream:
             return
         if self._verdict is not None or self._id is None:  # not worth waiting for its end
             self._stop(self._verdict or Failed(not_json_rpc(head.status, b"")), deeds)

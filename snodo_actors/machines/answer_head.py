@@ -42,17 +42,4 @@ def settled(
         return SessionGone()
     if not wants_response and 200 <= head.status < 300:
         return Accepted()
-    if head.first(b"content-encoding") is None:
-        return None
-    coding = _coding(head)
-    return Failed(content_coded(coding)) if coding else None
-
-
-def _coding(head: Head) -> str:
-    """Name what the body was coded with besides `identity`; empty: nothing."""
-    codings = [
-        coding.strip().decode("latin-1").lower()
-        for value in head.all(b"content-encoding")
-        for coding in value.split(b",")
-    ]
-    return ", ".join(coding for coding in codings if coding not in ("", "identity"))
+    return Failed(content_coded(head.coding)) if head.coding else None

@@ -11,11 +11,12 @@ from snodo_actors.wire.http1_body import Body, ChunkedBody, LengthBody, OpenBody
 from snodo_actors.wire.http1_head import (
     CHUNKED,
     UNTIL_CLOSE,
+    Framing,
     Section,
     fault_of,
     head_limit,
-    read_framing,
     read_head,
+    without_body,
 )
 from snodo_actors.wire.http1_items import (
     FRAMED_ENDS,
@@ -36,15 +37,9 @@ __all__ = [
     "ResponseReader",
     "TooLarge",
     "Truncated",
-    "is_event_stream",
     "request_bytes",
     "request_prefix",
 ]
-
-
-def is_event_stream(head: Head) -> bool:
-    """Tell whether the body is an event stream."""
-    return (head.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
 
 
 class ResponseReader:
@@ -117,14 +112,15 @@ class ResponseReader:
                 if read is None:
                     items.append(fault_of(data))
                     return True
-            head, end = read
-            framing = read_framing(head, head_request=self._head_request)
+            head, framing, end = read
+            if self._head_request:
+                framing = without_body(head, framing)
             if isinstance(framing, Malformed):
                 items.append(framing)
                 return True
             if head.status >= 200:
                 items.append(head)
-                if self._streams and is_event_stream(head):
+                if self._streams and head.is_event_stream:
                     self._max_bytes = None
                 return self._open(framing, data, end, items)
             self._room -= end - at
@@ -141,7 +137,7 @@ class ResponseReader:
         self._section = None
         return gathered if isinstance(gathered, bytes) else [gathered]
 
-    def _open(self, framing: tuple[int, bool], data: bytes, at: int, items: list[Item]) -> bool:
+    def _open(self, framing: Framing, data: bytes, at: int, items: list[Item]) -> bool:
         """Begin the body after the head, which ends at *at*; tell whether it is over."""
         length, is_reusable = framing
         if length == CHUNKED:

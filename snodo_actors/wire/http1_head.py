@@ -9,7 +9,7 @@ lengths that contradict each other, transfer codings besides `chunked`.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
 from snodo_actors.wire.http1_items import Head, Malformed, TooLarge
 
@@ -25,6 +25,9 @@ UNTIL_CLOSE: Final = -2
 TEXT: Final = rb"[\t\x20-\x7e\x80-\xff]"
 _STATUS: Final = rb"HTTP/1\.([0-9]) ([1-9][0-9][0-9])(?: %b*+)?\r\n" % TEXT
 _FIELDS: Final = rb"((?:[!#$%%&'*+\-.^_`|~0-9A-Za-z]++:%b*+\r\n)*+)\r\n" % TEXT
+
+# How long the body is, and whether the connection can carry a request after it.
+Framing: TypeAlias = tuple[int, bool]
 
 _START: Final = b"HTTP/1."
 _HEAD: Final = re.compile(_STATUS + _FIELDS)
@@ -50,14 +53,33 @@ _PRIVATE: Final = frozenset({b"dpop-nonce", b"mcp-session-id", b"set-cookie", b"
 """What is said to one client only, and not kept."""
 
 
-def read_head(data: bytes, at: int, limit: int) -> tuple[Head, int] | None:
-    """Read the head at *at*, of at most *limit* bytes, with its end; None: no whole, valid one."""
+def read_head(data: bytes, at: int, limit: int) -> tuple[Head, Framing | Malformed, int] | None:
+    """Read the head at *at*, of at most *limit* bytes, what it says of the body, and its end.
+
+    None: there is no whole, valid one.
+    """
     end = data.find(b"\r\n\r\n", at) + 4
     if not 4 <= end <= at + limit:
         return None
     text = data[at:end]
-    head = _parse_again(text) if len(text) <= _SHORT else _parse(text)
-    return None if head is None else (head, end)
+    read = _said.get(text) or _read(text)
+    return None if read is None else (*read, end)
+
+
+_said: Final[dict[bytes, tuple[Head, Framing | Malformed]]] = {}
+"""Short heads: most say what one of the last few said, as a date changes in a second."""
+
+
+def _read(text: bytes) -> tuple[Head, Framing | Malformed] | None:
+    head = _parse(text)
+    if head is None:
+        return None
+    read = head, _read_framing(head)
+    if len(text) <= _SHORT and _PRIVATE.isdisjoint(name for name, _ in head.fields):
+        if len(_said) >= _MAX_SAID:
+            _said.clear()
+        _said[text] = read
+    return read
 
 
 def _parse(text: bytes) -> Head | None:
@@ -70,21 +92,6 @@ def _parse(text: bytes) -> Head | None:
     return Head(int(status), int(minor), fields)
 
 
-_said: Final[dict[bytes, Head]] = {}
-
-
-def _parse_again(text: bytes) -> Head | None:
-    """Parse a short head; most say what one of the last few said: a date changes in a second."""
-    head = _said.get(text)
-    if head is None:
-        head = _parse(text)
-        if head is not None and _PRIVATE.isdisjoint(name for name, _ in head.fields):
-            if len(_said) >= _MAX_SAID:
-                _said.clear()
-            _said[text] = head
-    return head
-
-
 def fault_of(data: bytes) -> Malformed:
     """Say what is wrong with the head at the start of *data*, which `read_head` did not read."""
     if not data.startswith(_START):
@@ -94,8 +101,14 @@ def fault_of(data: bytes) -> Malformed:
     return _BAD_FIELD if _STATUS_LINE.match(data) else _BAD_STATUS
 
 
-def read_framing(head: Head, *, head_request: bool) -> tuple[int, bool] | Malformed:
-    """Find out how long the body is, and whether the connection can carry a request after it."""
+def without_body(head: Head, framing: Framing | Malformed) -> Framing | Malformed:
+    """Say how the response to a HEAD is framed, whose *head* tells of a body that is not there."""
+    if isinstance(framing, Malformed) or head.status == 204:
+        return framing
+    return 0, framing[1]
+
+
+def _read_framing(head: Head) -> Framing | Malformed:
     status, minor, fields = head
     if len(fields) > MAX_FIELDS:
         return _TOO_MANY
@@ -126,7 +139,7 @@ def read_framing(head: Head, *, head_request: bool) -> tuple[int, bool] | Malfor
     if status == 204:
         # It has no body, whatever it says; whoever says otherwise may send one all the same.
         return 0, is_reusable and length in {0, UNTIL_CLOSE}
-    if status == 304 or head_request:
+    if status == 304:
         return 0, is_reusable
     return length, is_reusable
 

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 
-class Head(NamedTuple):
-    """The status line and the fields of a final response.
-
-    The version is HTTP/1.*minor*. Names are in lower case, values without the blanks around them.
-    """
-
+class _Read(NamedTuple):
     status: int
     minor: int
     fields: tuple[tuple[bytes, bytes], ...]
+
+
+class Head(_Read):
+    """The status line and the fields of a final response.
+
+    The version is HTTP/1.*minor*. Names are in lower case, values without the blanks around them.
+    What many responses say is read once, and so is what each of them is asked for here.
+    """
+
+    @cached_property
+    def is_event_stream(self) -> bool:
+        """Whether the body is an event stream."""
+        return (self.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
+
+    @cached_property
+    def coding(self) -> str:
+        """What the body was coded with besides `identity`; empty: nothing."""
+        codings = [
+            coding.strip().decode("latin-1").lower()
+            for value in self.all(b"content-encoding")
+            for coding in value.split(b",")
+        ]
+        return ", ".join(coding for coding in codings if coding not in ("", "identity"))
 
     def first(self, name: bytes) -> bytes | None:
         """Give the first value of the field *name*, which is in lower case."""

@@ -15,7 +15,7 @@ import httpx
 
 from snodo_actors.ports.http.link import NOBODY, LinkEvents, Outgoing
 from snodo_actors.ports.http.origin import Origin
-from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated, is_event_stream
+from snodo_actors.wire.http1 import End, Head, Item, Malformed, TooLarge, Truncated
 from supervisors import Node, NodeStopped
 
 _log = logging.getLogger("snodo_actors.http")
@@ -133,7 +133,7 @@ class HttpxLink:
         fields = tuple((name.lower(), value) for name, value in response.headers.raw)
         head = Head(response.status_code, minor, fields)
         self._tell(head)
-        if streams and is_event_stream(head):
+        if streams and head.is_event_stream:
             self._left = None
         length = response.headers.get("content-length", "")
         if self._left is not None and length.isdecimal() and int(length) > self._left:
