@@ -52,15 +52,19 @@ class BookKeeper(GenServer):
     _unwanted: set[int]
     _streaming: dict[int, Exchange]
     """Exchanges whose answers are streams, by the slots they had."""
+    _idle_timeout: float
     _timer: TimerHandle | None = None
     _timer_at = inf
+    """When it rings: never later than something is due, at times sooner."""
 
     def _open_books(self, family: Family) -> None:
         http: HttpOptions = family.http
         self._family = family
+        idle_timeout = http.pool_idle_timeout
+        self._idle_timeout = inf if idle_timeout is None else idle_timeout
         self._pool = books.Pool(
             size=http.pool_size,
-            idle_timeout=http.pool_idle_timeout,
+            idle_timeout=idle_timeout,
             max_requests=http.pool_max_requests,
             max_waiting=MAX_WAITING,
         )
@@ -69,7 +73,11 @@ class BookKeeper(GenServer):
 
     def _finished(self, finished: Finished) -> None:
         now = self.node.now()
-        self._carry_out(self._pool.finished(finished.slot, reusable=finished.reusable, now=now))
+        deeds = self._pool.finished(finished.slot, reusable=finished.reusable, now=now)
+        if deeds:
+            self._carry_out(deeds)
+        else:  # the connection is idle now
+            self._look_at(now + self._idle_timeout)
 
     def _detached(self, detached: Detached) -> None:
         exchange = detached.exchange
@@ -79,7 +87,7 @@ class BookKeeper(GenServer):
     def _due(self) -> None:
         self._timer, self._timer_at = None, inf
         self._carry_out(self._pool.due(self.node.now()))
-        self._set_timer()
+        self._look_at(self._pool.next_at())
 
     def _give_up(self, exchange: Exchange) -> None:
         """Take an exchange that nobody waits for away from its worker, or out of the queue."""
@@ -115,8 +123,9 @@ class BookKeeper(GenServer):
     def _carry_out(self, deeds: list[books.Deed[Exchange]]) -> None:
         for deed in deeds:
             match deed:
-                case books.Hand(slot, call):
-                    call.slot = slot
+                case books.Hand():
+                    call = deed.call
+                    call.slot = slot = deed.slot
                     self._workers[slot].send(call)
                 case books.Open(slot, call):
                     call.slot = slot
@@ -132,12 +141,9 @@ class BookKeeper(GenServer):
                         send_exit(worker, SHUTDOWN)
                 case books.Refuse(call, why):
                     call.refuse(_refusal(call, why), None if call.sent else "never_sent")
-        if not deeds:
-            self._set_timer()  # something waits now, or is idle
 
-    def _set_timer(self) -> None:
-        """Let it ring for what is due first, unless it does before: then it looks again."""
-        at = self._pool.next_at()
+    def _look_at(self, at: float | None) -> None:
+        """Look at what is due *at* that time, unless it is looked at before: then again."""
         if at is not None and at < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -181,8 +187,12 @@ class BookKeeper(GenServer):
         if exchange.outside:
             self._start_worker(OUTSIDE, exchange)
         elif not exchange.done:
-            now = self.node.now()
-            self._carry_out(self._pool.request(exchange, exchange.deadline.at, now))
+            at = exchange.deadline.at
+            deeds = self._pool.request(exchange, at, self.node.now())
+            if deeds:
+                self._carry_out(deeds)
+            else:  # it waits now
+                self._look_at(at)
 
 
 def _refusal(call: Exchange, why: books.Why) -> Error:

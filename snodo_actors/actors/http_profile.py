@@ -31,7 +31,8 @@ class HttpProfile(Profile):
         named = meta.get(PROTOCOL_VERSION) if is_mapping(meta) else None
         field = NAMED_BY.get(method)
         name = params.get(field) if field is not None else None
-        if isinstance(named, str | None) and isinstance(name, str | None):
+        is_named = named is None or isinstance(named, str)
+        if is_named and (name is None or isinstance(name, str)):
             return core_fields(version, method, named, name)
         return core_fields(version, method, None, None)
 

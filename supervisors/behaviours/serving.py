@@ -44,6 +44,9 @@ class _Marker:
 
 INIT = _Marker()
 _IDLE = _Marker()
+_NO_PLAIN_MESSAGES = frozenset(
+    (Call, Ask, Cast, Told, _Continue, System, Exit, _Marker, _ActorStop)
+)
 
 
 class Serving(Endings):
@@ -75,12 +78,14 @@ class Serving(Endings):
             process.idle_timer = None
         kind = item.__class__
         try:
-            if kind is Call or kind is Ask:
+            if kind not in _NO_PLAIN_MESSAGES:
+                value: Any = self.handle_info(item)
+            elif kind is Call or kind is Ask:
                 message = item.message
                 if message.__class__ is _ActorStop:
                     return self._otp_end(NORMAL, None, item, None)
                 if message.__class__ in _PROXY:
-                    value: Any = self._handle_receive(message)
+                    value = self._handle_receive(message)
                 else:
                     value = self.handle_call(message, item)
                 if value.__class__ is not CoroutineType and not isinstance(value, Directive):

@@ -91,6 +91,20 @@ class ActorRef(Ref, pykka.ActorRef[A_co], Generic[A_co]):  # type: ignore[type-v
             if not process.scheduled:
                 process.schedule()
 
+    def send(self, message: Any) -> None:
+        """Put *message* into the mailbox; nothing happens if the actor has ended."""
+        if fence.count:
+            check_alive()
+        process = self.process
+        if message.__class__ in REQUESTS:
+            message = Told(message)
+        if process.bounded:
+            process.put(message)
+        else:  # as in tell()
+            process.normal.append(message)
+            if not process.scheduled:
+                process.schedule()
+
     @overload
     def ask(
         self, message: Any, *, block: Literal[False], timeout: float | None = None
