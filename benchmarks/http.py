@@ -24,7 +24,7 @@ sys.path[:] = [path for path in sys.path if path != HERE]
 sys.path.append(HERE)
 
 from http_cases.gauges import allow_descriptors  # noqa: E402  # the path is set above
-from http_cases.rounds import run_rounds  # noqa: E402  # as above
+from http_cases.rounds import WORK, jobs, run_rounds  # noqa: E402  # as above
 from http_cases.sizes import SIZES  # noqa: E402  # as above
 from http_cases.tables import print_tables  # noqa: E402  # as above
 
@@ -47,6 +47,8 @@ def main() -> None:
         allow_descriptors()
         print_measured(options.work, options.system, SIZES[size])
         return
+    if not any(jobs(options.only)):
+        parser.error(f"--only is a part of one of: {', '.join(WORK)}")
     began = time.monotonic()
     rounds = options.rounds or (1 if options.quick else 5)
     figures = run_rounds(Path(__file__), rounds, size, only=options.only, tell=_progress)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.append(sys.path.pop(0))  # last: `http` beside this file is not Python's
 
-from stdio_cases.rounds import run_rounds
+from stdio_cases.rounds import WORK, run_rounds
 from stdio_cases.tables import print_tables
 from stdio_cases.work import measure
 
@@ -36,6 +36,9 @@ def main() -> None:
     if options.work is not None:
         _measure_here(options)
         return
+    kinds = (*WORK, "import")
+    if not any(options.only in kind for kind in kinds):
+        parser.error(f"--only is a part of one of: {', '.join(kinds)}")
     began = time.monotonic()
     rounds = options.rounds or (1 if options.quick else 5)
     figures = run_rounds(
