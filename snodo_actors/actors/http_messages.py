@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,8 @@ class Family:
     version: str | None = None
     """The version that was settled."""
     port: Ref | None = None
+    namespaces: tuple[Hashable, ...] = ()
+    """Under which names results are kept that an event makes stale, by URL and by port."""
     workers: DynamicSupervisorRef | None = None
     streams: DynamicSupervisorRef | None = None
     authorization: Authorization = field(init=False)

@@ -12,6 +12,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from snodo_actors.actors import telemetry
+from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.http_admission import Admission
 from snodo_actors.actors.http_books import DUE, MAX_WAITING, Due, Started
 from snodo_actors.actors.http_exchange import CallExchange, Exchange, NoticeExchange
@@ -79,6 +80,8 @@ class HttpPort(Admission):
         self.profile: Profile | None = None
         self._family = family
         family.port = self.ref
+        # Whoever has the connection by name does not know the URL.
+        family.namespaces = (("http", family.url), sharing_of_port(self.ref).namespace)
         family.version = None
         self._open_books(family)
         self._early = Unsettled(self.node)

@@ -249,7 +249,8 @@ class HttpServerStream(GenServer):
         if method == "notifications/cancelled":
             self._handlers.stop(self._requests.cancelled(params.get("requestId")))
             return
-        caching.STORE.notified(("http", family.url), method, params)
+        for namespace in family.namespaces:
+            caching.STORE.notified(namespace, method, params)
         if isinstance(family.http.server_stream, Ref):
             family.http.server_stream.send(("snodo_notification", method, params))
 

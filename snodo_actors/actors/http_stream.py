@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 
 from snodo_actors.actors import caching
-from snodo_actors.actors.caching import sharing_of_port
 from snodo_actors.actors.http_exchange import Exchange
 from snodo_actors.actors.http_messages import Came, Family, StreamRefused
 from snodo_actors.actors.http_profile import core_fields
@@ -133,10 +132,8 @@ class HttpStream(GenServer):
                 self._subscriber.send(Cancelled(self._id))
                 return Stop("normal")
             return None
-        family = self._family
-        caching.STORE.notified(("http", family.url), method, params)
-        if family.port is not None:  # whoever has it by name does not know the URL
-            caching.STORE.notified(sharing_of_port(family.port).namespace, method, params)
+        for namespace in self._family.namespaces:
+            caching.STORE.notified(namespace, method, params)
         batch.append(Notified(self._id, method, params))
         return None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from case_servers import across, echoes, everywhere, took
+from case_servers import LEGACY, across, echoes, everywhere, took
 from http_exchange import Ended
 from http_server import note
-from http_trees import inside, part
+from http_trees import inside, part, tree_of
 
+import snodo_actors as snodo
 import supervisors
 from supervisors import receive, self_
 
@@ -196,3 +197,23 @@ async def test_a_server_that_forgets_the_session_of_the_stream(at, server):
     await echoes(at, client)
     await at.until(lambda: len(server.streams) == 1)
     await at.get(client.close())
+
+
+@everywhere
+async def test_its_events_make_stale_what_handles_by_name_keep(at, server):
+    @server.on("tools/list")
+    def listed(exchange):
+        tools = [{"name": str(len(server.received("tools/list"))), "inputSchema": {}}]
+        hints = {"ttlMs": 60_000, "cacheScope": "public"}
+        id, result = exchange.request["id"], {"tools": tools, **hints}
+        exchange.json({"jsonrpc": "2.0", "id": id, "result": result})
+
+    tree = await tree_of(at, server.url, "kept", protocol=LEGACY, server_stream=self_())
+    client = snodo.client("kept", cache=True, timeout=5.0)
+    await at.until(lambda: server.streams)
+    first, again = [await at.get(client.list_tools()) for _ in range(2)]
+    assert first == again
+    server.streams[0].event(note("notifications/tools/list_changed"))
+    await at.get(receive(timeout=5.0))
+    assert await at.get(client.list_tools()) != first
+    await at.get(supervisors.stop(tree))
