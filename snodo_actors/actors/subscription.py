@@ -259,10 +259,11 @@ class SubscriptionActor(GenServer):
                 case stream.Refused(error):
                     self.listen.opening.try_fail(error.again().named(self.listen.who))
                 case stream.Deliver(payloads):
+                    me = self.ref
                     for payload in payloads:
                         if payload[0] == "dropped" and telemetry.handlers:
                             self._tell_dropped(payload[1])
-                        owner.send(("snodo_subscription", self.ref, payload))
+                        owner.send(("snodo_subscription", me, payload))
                 case stream.Cancel():
                     if self._port is not None and self._id:
                         self._port.send(CancelStream(self._id))

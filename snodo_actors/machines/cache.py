@@ -150,6 +150,8 @@ class Cache(Generic[R]):
             if not methods:
                 return 0
         self._generation += 1
+        if not self._entries:
+            return 0  # as in a program that keeps nothing, and may have thousands of streams
         subjects = [(namespace, method, uri) for method in methods]
         stale = [key for subject in subjects for key in self._subjects.get(subject, ())]
         for key in stale:

@@ -120,8 +120,8 @@ class Subscription:
             return []
         if method == ACKNOWLEDGED:
             return self.acknowledged(params, params)
-        early = self._state in (_State.OPENING, _State.REOPENING)
-        if self._state is _State.OPEN or (early and self.keeps_early):
+        is_open = self._state is _State.OPEN
+        if is_open or (self.keeps_early and self._state in (_State.OPENING, _State.REOPENING)):
             return self._deliver(self._buffer.event(("notification", method, params)))
         return []
 

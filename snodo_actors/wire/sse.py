@@ -74,20 +74,29 @@ class EventStream:
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
-        for piece in () if self._too_large else chunk.splitlines(keepends=True):
-            line = piece.rstrip(b"\r\n")
-            is_complete = len(line) < len(piece)
-            if self._held + len(self._line) + len(line) + is_complete > self._limit:
-                self._too_large = True
-                parsed.append(TooLarge())
-                break
-            if self._line or not is_complete:
-                self._line += line
-            if is_complete:
-                self._take(bytes(self._line) or line, parsed)
-                self._line.clear()
-        self._after_cr = self._after_cr or chunk.endswith(b"\r")
+        if self._too_large:
+            return parsed
+        lines = chunk.splitlines()
+        begun = lines.pop() if lines and not chunk.endswith((b"\n", b"\r")) else b""
+        if self._line and lines:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        for line in lines:
+            if self._held + len(line) >= self._limit:
+                self._end_too_large(parsed)
+                return parsed
+            self._take(line, parsed)
+        if begun:
+            self._line += begun
+            if self._held + len(self._line) > self._limit:
+                self._end_too_large(parsed)
+        elif chunk:
+            self._after_cr = chunk.endswith(b"\r")
         return parsed
+
+    def _end_too_large(self, parsed: list[Parsed]) -> None:
+        self._too_large = True
+        parsed.append(TooLarge())
 
     def finish(self) -> list[Parsed]:
         """Give the event that the end of the stream left without its blank line, if it has data.
