@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from supervisors.runtime.here import Here
-from supervisors.runtime.loop import Loop, Task
+from supervisors.runtime.loop import Loop, Task, running_backend
 from supervisors.words.errors import NodeStopped
 from supervisors.words.reasons import Error
 
@@ -131,8 +131,12 @@ class Scheduling:
         self._do_at_once(deed)
 
     def try_at_once(self, deed: Callable[..., object], *args: Any) -> None:
-        """Do `deed(*args)`, and all it makes ready unless something else has its turn before."""
-        if self._running or self._ready or self._inline_left <= 0:
+        """Do `deed(*args)`, and all it makes ready unless something else has its turn before.
+
+        In the thread of the loop only. While that does not run, nothing else does.
+        """
+        is_not_its_turn = self._running or self._ready or self._inline_left <= 0
+        if is_not_its_turn or running_backend() is None:
             deed(*args)
         else:
             self._inline_left -= 1

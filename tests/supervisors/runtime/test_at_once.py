@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 import anyio
@@ -9,9 +10,7 @@ import anyio.lowlevel
 import pytest
 from inside import PATIENCE
 
-from supervisors import Actor
-
-pytestmark = pytest.mark.anyio
+from supervisors import Actor, Node
 
 MANY = 1000
 
@@ -103,3 +102,25 @@ async def test_what_was_posted_meanwhile_is_done_too(inner_node) -> None:
     done = []
     inner_node.try_at_once(inner_node.post, partial(done.append, 1))
     assert done == [1]
+
+
+def test_nothing_is_done_while_the_loop_does_not_run() -> None:
+    kept = []
+    node = Node()
+
+    async def begin():
+        await node.__aenter__()
+        return Keeper.start(kept)
+
+    async def end():
+        with anyio.fail_after(PATIENCE):
+            while not kept:
+                await anyio.lowlevel.checkpoint()
+        await node.__aexit__(None, None, None)
+
+    with asyncio.Runner() as runner:
+        keeper = runner.run(begin())
+        node.try_at_once(keeper.tell, 1)
+        assert kept == []
+        runner.run(end())
+    assert kept == [1]
