@@ -193,6 +193,7 @@ async def test_a_stream_of_a_server_that_does_not_forbid_to_hold_it_back(at, ser
     nginx = before(server.port, location_more=BUFFERING[how])
     client = await at.get(through(nginx, protocol=MODERN))
     stream = await at.get(client.listen({"toolsListChanged": True}))
+    await at.until(lambda: server.streams)
     for n in range(3):
         assert server.push(EVENT, n=n) == 1
         kind, method, params = await at.get(stream.next(timeout=PATIENCE))

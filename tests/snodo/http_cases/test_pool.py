@@ -592,7 +592,7 @@ async def test_two_clients_share_nothing(at, server):
 @pytest.mark.parametrize("at", ["thread", "thread-trio"], indirect=True)
 @everywhere
 async def test_many_threads_and_one_client(at, server):
-    client = await at.get(server.connect(protocol=MODERN, pool_size=4))
+    client = await at.get(server.connect(protocol=MODERN, pool_size=4, pool_max_requests=1000))
     wrong = []
 
     def work(who):
