@@ -52,7 +52,6 @@ class BookKeeper(GenServer):
     _unwanted: set[int]
     _streaming: dict[int, Exchange]
     """Exchanges whose answers are streams, by the slots they had."""
-    _idle_timeout: float
     _timer: TimerHandle | None = None
     _timer_at = inf
     """When it rings: never later than something is due, at times sooner."""
@@ -60,11 +59,9 @@ class BookKeeper(GenServer):
     def _open_books(self, family: Family) -> None:
         http: HttpOptions = family.http
         self._family = family
-        idle_timeout = http.pool_idle_timeout
-        self._idle_timeout = inf if idle_timeout is None else idle_timeout
         self._pool = books.Pool(
             size=http.pool_size,
-            idle_timeout=idle_timeout,
+            idle_timeout=http.pool_idle_timeout,
             max_requests=http.pool_max_requests,
             max_waiting=MAX_WAITING,
         )
@@ -77,7 +74,7 @@ class BookKeeper(GenServer):
         if deeds:
             self._carry_out(deeds)
         else:  # the connection is idle now
-            self._look_at(now + self._idle_timeout)
+            self._look_at(now + self._pool.idle_timeout)
 
     def _detached(self, detached: Detached) -> None:
         exchange = detached.exchange

@@ -74,7 +74,6 @@ class Pool(Generic[C]):
         "_closed",
         "_idle",
         "_idle_ends",
-        "_idle_timeout",
         "_last_slot",
         "_max_requests",
         "_max_waiting",
@@ -82,13 +81,15 @@ class Pool(Generic[C]):
         "_size",
         "_uses",
         "_waiting",
+        "idle_timeout",
     )
 
     def __init__(
         self, *, size: int, idle_timeout: float | None, max_requests: int, max_waiting: int
     ) -> None:
         self._size = size
-        self._idle_timeout = inf if idle_timeout is None else idle_timeout
+        self.idle_timeout = inf if idle_timeout is None else idle_timeout
+        """Seconds a connection may be idle; infinity: as long as it likes."""
         self._max_requests = max_requests
         self._max_waiting = max_waiting
         self._idle: dict[int, None] = {}  # the last one was used last
@@ -131,7 +132,7 @@ class Pool(Generic[C]):
             self._busy[slot] = call = self._first_waiting()
             return [Hand(slot, call)]
         self._idle[slot] = None
-        self._idle_ends.set(slot, now + self._idle_timeout)
+        self._idle_ends.set(slot, now + self.idle_timeout)
         return []
 
     def detached(self, slot: int) -> list[Deed[C]]:
