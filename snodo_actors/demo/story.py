@@ -69,6 +69,8 @@ async def _supervised(screen: Screen, reports: list[Any]) -> None:
     before = len(reports)
     waiting = client.call_tool("sleep", {"seconds": 30})
     port = when_down(NAME)
+    # A call that is not written yet would not fail but wait for the next server.
+    await anyio.sleep(0.1)
     os.kill(first, signal.SIGKILL)
     screen.say(f"kill -9 {first}, while a call waits for its answer", style="red")
     try:
