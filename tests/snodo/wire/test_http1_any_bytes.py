@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import h11
@@ -53,6 +54,8 @@ SPOILED = st.builds(
     st.sampled_from(LINES) | st.binary(max_size=2),
 )
 TEXTS = st.builds(bytes.__add__, STARTS, NEARLY) | SPOILED
+FRAMED_LATE = re.compile(rb"(?is)\r\n0[^\r]*\r\n.*(?:content-length|transfer-encoding):")
+"""Fields of the framing in the trailers: RFC 9110 lets us ignore them, h11 reads them."""
 LIMITS = st.none() | st.integers(0, 100)
 
 
@@ -133,6 +136,8 @@ def compare_with_h11(text: bytes, *, head_request: bool = False) -> bool:
         return False
     body = b"".join(item for item in rest if isinstance(item, bytes))
     read_by_them = read_by_h11(text, head_request=head_request)
+    if read_by_them is None and FRAMED_LATE.search(text):
+        return False
     assert read_by_them is not None
     *answer, is_good = read_by_them
     assert answer == [head.status, others(head.fields), body]
@@ -147,5 +152,6 @@ def test_what_we_read_h11_reads_the_same_way(items, text) -> None:
 
 @given(TEXTS, st.booleans())
 @example(b"HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", False)
+@example(CHUNKED + b"1\r\na\r\n0\r\ncontent-length: many\r\n\r\n", False)
 def test_what_we_accept_h11_reads_the_same_way(text, head_request) -> None:
     compare_with_h11(text, head_request=head_request)
