@@ -305,7 +305,7 @@ class HttpWorker(StreamingWorker):
                 return
         exchange.answered(message, response.head)
 
-    def _learn(self, exchange: Exchange, message: JSONObject, data: bytes) -> None:
+    def _learn(self, exchange: Exchange, message: JSONObject, data: bytes | bytearray) -> None:
         result = message.get("result")
         if is_object(result):
             may_be_annotated = self._family.tools.listed(result, data)

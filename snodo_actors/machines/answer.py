@@ -76,6 +76,7 @@ class Answer:
 
     __slots__ = (
         "_answered",
+        "_body",
         "_by_event",
         "_events",
         "_guard",
@@ -83,7 +84,6 @@ class Answer:
         "_id",
         "_in_session",
         "_max_bytes",
-        "_pieces",
         "_shown",
         "_tried",
         "_verdict",
@@ -109,7 +109,7 @@ class Answer:
         self._head: Head | None = None
         self._verdict: Deed | None = None
         self._events: EventStream | None = None
-        self._pieces: list[bytes] = []
+        self._body: bytes | bytearray = b""
         self._shown = b""
         self._answered = False
         self.over = False
@@ -134,7 +134,7 @@ class Answer:
                 if self._events is not None:
                     self._read_events(self._events.feed(item), item, deeds)
                 elif self._verdict is None:
-                    self._pieces.append(item)
+                    self._gather(item)
             elif type(item) is Head:
                 self._begin(item, deeds)
             elif type(item) is End:
@@ -173,6 +173,16 @@ class Answer:
 
     # ---- the end
 
+    def _gather(self, piece: bytes) -> None:
+        # Not a list that is joined: a long body would be in memory twice, and to touch memory for
+        # the first time is what costs most about it.
+        if not self._body:
+            self._body = piece
+            return
+        if isinstance(self._body, bytes):
+            self._body = bytearray(self._body)
+        self._body += piece
+
     def _end(self, end: End, deeds: list[Deed]) -> None:
         head = self._head
         assert head is not None
@@ -180,8 +190,7 @@ class Answer:
             self._end_stream(self._events, head, end, deeds)
             return
         self.over = True
-        body = b"".join(self._pieces)
-        self._pieces.clear()
+        body, self._body = self._body, b""
         deeds += (OVERS[end.reusable], self._verdict or self._read_body(head, body))
 
     def _end_stream(self, events: EventStream, head: Head, end: End, deeds: list[Deed]) -> None:
@@ -195,7 +204,7 @@ class Answer:
         else:
             self._interrupt(events, not_json_rpc(head.status, self._shown), deeds)
 
-    def _read_body(self, head: Head, body: bytes) -> Deed:
+    def _read_body(self, head: Head, body: bytes | bytearray) -> Deed:
         try:
             message = codec.decode(body)
         except codec.MalformedJSON:

@@ -34,7 +34,7 @@ class Response:
     """The response to the message, as it came in *data*."""
 
     message: JSONObject
-    data: bytes
+    data: bytes | bytearray
     head: Head
 
 

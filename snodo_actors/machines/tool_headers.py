@@ -31,7 +31,7 @@ class ToolHeaders:
         self._max_tools = max_tools
         self._tools: dict[str, tuple[Annotation, ...]] = {}
 
-    def listed(self, result: JSONObject, text: bytes) -> bool:
+    def listed(self, result: JSONObject, text: bytes | bytearray) -> bool:
         """Learn from the *result* of a list, whose JSON is *text*; False: no tool is annotated."""
         tools = result.get("tools")
         may_be_annotated = may_have_annotations(text)

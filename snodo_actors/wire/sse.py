@@ -79,7 +79,8 @@ class EventStream:
         lines = chunk.splitlines()
         begun = lines.pop() if lines and not chunk.endswith((b"\n", b"\r")) else b""
         if self._line and lines:
-            lines[0] = bytes(self._line) + lines[0]
+            self._line += lines[0]
+            lines[0] = bytes(self._line)
             self._line.clear()
         for line in lines:
             if self._held + len(line) >= self._limit:

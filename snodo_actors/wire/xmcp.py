@@ -41,7 +41,7 @@ class Invalid:
     reason: str
 
 
-def may_have_annotations(text: bytes) -> bool:
+def may_have_annotations(text: bytes | bytearray) -> bool:
     """Tell whether the JSON *text* has an annotation, or may have one that escapes hide."""
     # The one backslash is for speed: a byte is found much faster than four.
     return _MARK in text or (b"\\" in text and _ESCAPED_ASCII in text)

@@ -144,13 +144,13 @@ def content_coded(coding: str) -> TransportError:
     )
 
 
-def not_json_rpc(status: int, body: bytes) -> TransportError:
+def not_json_rpc(status: int, body: bytes | bytearray) -> TransportError:
     """The answer is no JSON-RPC message; a redirect is one of these."""
     shown = f" saying {body[:80].decode('utf-8', 'replace')!r}" if body else ""
     hint = "; redirects are not followed, connect to the final URL" if 300 <= status < 400 else ""
     return _lost(
         f"the server answered with HTTP status {status}{shown}, not a JSON-RPC message{hint}",
-        ("http_status", status, body[:_BODY_SHOWN]),
+        ("http_status", status, bytes(body[:_BODY_SHOWN])),
         "answered",
     )
 
