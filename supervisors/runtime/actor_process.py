@@ -36,6 +36,10 @@ Work = tuple[Coroutine[Any, Any, Any], Any]
 _LOOK_AGAIN = object()
 
 
+def _let_be(_item: Any) -> None:
+    """Handle a message where there is no actor any more."""
+
+
 class ActorProcess(PykkaView):
     """The process of one actor."""
 
@@ -48,9 +52,11 @@ class ActorProcess(PykkaView):
         "ack",
         "actor",
         "actor_class",
+        "bounded",
         "busy",
         "doomed",
         "express",
+        "handle",
         "handling",
         "idle_timer",
         "ignored",
@@ -68,6 +74,10 @@ class ActorProcess(PykkaView):
         )
         self.actor: Actor | None = actor
         self.actor_class = type(actor)
+        # Here, and not looked up with each message, which would take long.
+        self.handle: Callable[[Any], Work | None] = actor._otp_handle  # noqa: SLF001  # an actor and its process are one
+        self.bounded = False
+        """Whether the mailbox has a bound."""
         self.ack: Future[Any] | None = None
         self.ignored = False
         self.doomed: ExitReason | None = None
@@ -88,8 +98,6 @@ class ActorProcess(PykkaView):
         self._grace: TimerHandle | None = None
 
     has_terminate = True
-    bounded = False
-    """Whether the mailbox has a bound."""
 
     @property
     def restarts_children(self) -> bool:  # type: ignore[override]  # a constant there
@@ -150,7 +158,7 @@ class ActorProcess(PykkaView):
                 if work is not None:
                     self._work = work
                     return False
-            handle = actor._otp_handle  # noqa: SLF001  # see above
+            handle = self.handle
             while budget:
                 if normal and not self.attention:
                     item = normal.popleft()
@@ -368,7 +376,7 @@ class ActorProcess(PykkaView):
         if tell is not None:
             tell(reason)
         actor = self.actor
-        self.actor = None
+        self.actor, self.handle = None, _let_be
         if actor is not None:
             actor._otp_released(reason)  # noqa: SLF001  # an actor and its process are one
 

@@ -24,10 +24,10 @@ class BoundedActorProcess(ActorProcess):
     """The process of an actor whose mailbox has a bound."""
 
     __slots__ = ("_exempt", "_room", "bound")
-    bounded = True
 
     def __init__(self, node: Node, actor: Actor, bound: Bound) -> None:
         super().__init__(node, actor)
+        self.bounded = True
         self.bound = bound
         self._room = threading.Condition()
         self._exempt = 0

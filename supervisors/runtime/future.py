@@ -63,9 +63,9 @@ class Future(pykka.Future[T]):
     `await future` in async code (asyncio or trio, any loop); `future.get(timeout=...)` in a thread.
     """
 
-    __slots__ = ("_callbacks", "_home", "_state", "_value")
+    __slots__ = ("_callbacks", "_get_hook", "_home", "_state", "_value")
 
-    _get_hook: Any = None
+    _get_hook: Any
     _how_to_wait = "value = await future"
     _home: Home | None
     _state: int
@@ -75,6 +75,7 @@ class Future(pykka.Future[T]):
     def __init__(self, home: Home | None = None) -> None:
         self._state = _PENDING
         self._callbacks = None
+        self._get_hook = None
         self._home = home
 
     def __repr__(self) -> str:
@@ -193,7 +194,8 @@ class Future(pykka.Future[T]):
 
     def _result(self) -> T:
         if self._state == _VALUE:
-            return cast("T", self._value)
+            value: T = self._value
+            return value
         exception, traceback = self._value
         if exception.__traceback__ is not traceback:
             raise exception.with_traceback(traceback)

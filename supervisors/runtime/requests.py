@@ -54,6 +54,7 @@ class Call(Ask):
     def __init__(self, server: Process, message: Any, timeout: float | None) -> None:
         self._state = 0
         self._callbacks = None
+        self._get_hook = None
         self._home = node = server.node
         self.server = server
         self.message = message
