@@ -62,6 +62,7 @@ class Client:
         "_profile",
         "_sharing",
         "_subscriptions",
+        "_timeouts",
         "_when_down",
         "who",
     )
@@ -83,6 +84,9 @@ class Client:
         self._node = node
         self.who = who
         self._options = options
+        self._timeouts = _timeouts(
+            options.timeout, NO_OPTIONS.reset_timeout_on_progress, NO_OPTIONS.max_total_timeout
+        )
         self._connection = connection
         self._port = port
         self._subscriptions = subscriptions
@@ -410,14 +414,14 @@ class Client:
         conversation: Conversation | None,
         again: JSONObject | None = None,
     ) -> Request:
-        timeout = self._options.timeout if options.timeout is INHERIT else options.timeout
-        request = Request(
-            self._node,
-            self.who,
-            method,
-            params,
-            _timeouts(timeout, options.reset_timeout_on_progress, options.max_total_timeout),
-        )
+        if options is NO_OPTIONS:
+            timeouts = self._timeouts
+        else:
+            timeout = self._options.timeout if options.timeout is INHERIT else options.timeout
+            timeouts = _timeouts(
+                timeout, options.reset_timeout_on_progress, options.max_total_timeout
+            )
+        request = Request(self._node, self.who, method, params, timeouts)
         if options is not NO_OPTIONS or again is not None:
             request.extra = {
                 "meta": options.meta,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -52,24 +53,29 @@ class BookKeeper(GenServer):
     _unwanted: set[int]
     _streaming: dict[int, Exchange]
     """Exchanges whose answers are streams, by the slots they had."""
-    _timer: TimerHandle | None = None
-    _timer_at = inf
+    _timer: TimerHandle | None
+    _timer_at: float
     """When it rings: never later than something is due, at times sooner."""
+    _clock: Callable[[], float]
+    """That of the node, at hand."""
 
     def _open_books(self, family: Family) -> None:
         http: HttpOptions = family.http
         self._family = family
+        self._clock = self.node.now
         self._pool = books.Pool(
             size=http.pool_size,
             idle_timeout=http.pool_idle_timeout,
             max_requests=http.pool_max_requests,
             max_waiting=MAX_WAITING,
         )
+        self._timer, self._timer_at = None, inf
         self._workers, self._watches = {}, {}
         self._unwanted, self._streaming = set(), {}
 
     def _finished(self, finished: Finished) -> None:
-        now = self.node.now()
+        clock = self._clock
+        now = clock()
         deeds = self._pool.finished(finished.slot, reusable=finished.reusable, now=now)
         if deeds:
             self._carry_out(deeds)
@@ -103,7 +109,7 @@ class BookKeeper(GenServer):
         else:
             # Its connection may have ended just before it was given a call: that gets another one.
             call = self._pool.busy_with(slot)
-            untouched = call is not None and reason.is_calm and not call.sent and not call.done
+            untouched = call is not None and reason.is_calm and not call.sent and not call.done()
             self._carry_out(self._pool.down(slot, untouched=untouched))
 
     def _refuse_all(self, error: Error) -> None:
@@ -183,9 +189,9 @@ class BookKeeper(GenServer):
     def _enqueue(self, exchange: Exchange) -> None:
         if exchange.outside:
             self._start_worker(OUTSIDE, exchange)
-        elif not exchange.done:
-            at = exchange.deadline.at
-            deeds = self._pool.request(exchange, at, self.node.now())
+        elif not exchange.done():
+            at, clock = exchange.deadline.at, self._clock
+            deeds = self._pool.request(exchange, at, clock())
             if deeds:
                 self._carry_out(deeds)
             else:  # it waits now

@@ -7,7 +7,6 @@ knows what only the connection as a whole can know.
 
 from __future__ import annotations
 
-import functools
 from math import inf
 from typing import Any, ClassVar
 
@@ -307,11 +306,9 @@ class HttpPort(Admission):
     # ---- requests
 
     def _take(self, request: Request) -> None:
-        if request.done():
-            return
         if self.profile is not None:
             self._send(request, self.profile)
-        else:
+        elif not request.done():
             self._early.take(request)
 
     def _send(self, request: Request, profile: Profile) -> None:
@@ -321,16 +318,17 @@ class HttpPort(Admission):
         if request.method == "tools/call" and is_stateless(profile.version):
             fields += self._family.tools.fields(request.params, request.definition)
         made = NoticeExchange if type(request) is Notice else CallExchange
-        exchange = made(request, fields, Deadline(request.timeouts, self.node.now()))
+        clock = self._clock
+        exchange = made(request, fields, Deadline(request.timeouts, clock()))
         exchange.session = self._session()
         request.place = exchange
         self._calls.add(exchange)
-        request.add_done_callback(functools.partial(self._forget, exchange))
+        request.add_done_callback(self._forget)
         self._submit(exchange)
 
-    def _forget(self, exchange: CallExchange, request: Request) -> None:
+    def _forget(self, request: Request) -> None:
         """Let go of a call that is over; one that was given up has yet to be found."""
-        self._calls.discard(exchange)
+        self._calls.discard(request.place)
         if request.exception() is None:
             request.place = None  # else only the garbage collector would free the two, and a result
 
@@ -359,7 +357,7 @@ class HttpPort(Admission):
             fields = self._family.tools.fields(request.params, None)
             if not fields:
                 exchange.answered(response.message, response.head)
-            elif not exchange.done:
+            elif not exchange.done():
                 exchange.use_new_id()
                 exchange.fields = request.fields + fields
                 exchange.deadline.restart(self.node.now())

@@ -13,12 +13,22 @@ from snodo_actors.wire.policy import NAMED_BY, core_policy, extension_policy
 from snodo_actors.words.errors import Error
 from snodo_actors.words.types import JSONObject, is_mapping
 
+_named_by = NAMED_BY.get  # bound once, for the speed of it
+
 
 class HttpProfile(Profile):
     """The profile of an HTTP connection."""
 
     __slots__ = ()
     has_head = True
+
+    def plain_head(self, method: str, params: Mapping[str, Any]) -> Fields | Error:
+        """Build what `head` does for a request of the core whose *params* have no `_meta`."""
+        field = _named_by(method)
+        name = None if field is None else params.get(field)
+        if name is None or isinstance(name, str):
+            return core_fields(self.version, method, self.meta.get(PROTOCOL_VERSION), name)
+        return core_fields(self.version, method, None, None)
 
     def head(self, request: Request, params: Mapping[str, Any]) -> Fields | Error:
         """Build the header fields that *request*, with its final *params*, decides."""

@@ -63,7 +63,7 @@ class StandingStream(Exchange):
     __slots__ = ()
 
     def __init__(self, session: Session) -> None:
-        super().__init__(None, (), b"", Deadline(Timeouts(None), 0.0), "GET")
+        super().__init__(None, "", (), b"", Deadline(Timeouts(None), 0.0), verb="GET")
         self.session = session
 
 

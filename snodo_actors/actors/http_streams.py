@@ -25,7 +25,7 @@ class StreamExchange(Exchange):
     __slots__ = ("_subscriber",)
 
     def __init__(self, opened: OpenStream) -> None:
-        super().__init__(opened.id, (), opened.line, _ENDLESS)
+        super().__init__(opened.id, "", (), opened.line, _ENDLESS)
         self._subscriber = opened.subscriber
 
     @property

@@ -19,7 +19,6 @@ from snodo_actors.actors.http_messages import (
     Came,
     Delivered,
     Family,
-    Finished,
     HeadersRefused,
     Refused,
     Reply,
@@ -83,8 +82,8 @@ class HttpWorker(StreamingWorker):
 
     def init(self, family: Family, slot: int, first: Exchange) -> Ok:
         """Begin with the exchange it was started for."""
+        self._begin_books(slot)
         self._family = family
-        self._slot = slot
         port = self._port = family.port
         assert port is not None
         self._port_down = when_down(port)
@@ -141,7 +140,7 @@ class HttpWorker(StreamingWorker):
         if self._timer is not None:
             self._timer.cancel()
         exchange = self._exchange
-        if exchange is not None and not exchange.done and not down.get().is_calm:
+        if exchange is not None and not exchange.done() and not down.get().is_calm:
             exchange.refuse(exchange_failed(down.get()), None if exchange.sent else "never_sent")
 
     # ---- sending
@@ -169,8 +168,8 @@ class HttpWorker(StreamingWorker):
     def _begin(self, exchange: Exchange) -> Any:
         """Take the next exchange, on the connection there is if that still is one."""
         link = self._link
-        if exchange.done:
-            self._report(Finished(self._slot, reusable=True))
+        if exchange.done():
+            self._report(self._finished[True])
             return None
         if link is None or not link.is_usable():
             if link is not None:
@@ -259,13 +258,13 @@ class HttpWorker(StreamingWorker):
 
     def _carry_out(self, exchange: Exchange, deed: says.Deed) -> Any:  # one arm for each deed
         match deed:
-            case says.Over(reusable):
+            case says.Over():
                 self._answer = None
                 if self._detached:
                     return None
                 self._exchange = None
                 exchange.worker = None
-                self._report(Finished(self._slot, reusable))
+                self._report(self._finished[deed.reusable])
             case says.Response():
                 if self._broke_off is not None and deed.head.status >= HTTPStatus.BAD_REQUEST:
                     exchange.refuse(self._broke_off, "unknown")  # no answer: it refuses to go on
@@ -295,10 +294,10 @@ class HttpWorker(StreamingWorker):
         return None
 
     def _answered(self, exchange: Exchange, response: says.Response) -> None:
-        message = response.message
-        if exchange.method == "tools/list":
+        message, method = response.message, exchange.method
+        if method == "tools/list":
             self._learn(exchange, message, response.data)
-        elif exchange.method == "tools/call" and not exchange.listed:
+        elif method == "tools/call" and not exchange.listed:
             error = message.get("error")
             if is_object(error) and error.get("code") == HEADER_MISMATCH:
                 self._report(HeadersRefused(exchange, response))
@@ -342,7 +341,7 @@ class HttpWorker(StreamingWorker):
     def _resume(self, last_event_id: str) -> Any:
         """Take the stream up where it broke off."""
         exchange = self._exchange
-        if exchange is None or exchange.done:
+        if exchange is None or exchange.done():
             return Stop("normal")
         if self._link is not None:
             self._link.close()
@@ -363,7 +362,7 @@ class HttpWorker(StreamingWorker):
             return None
         if answer is not None and answer.is_answered:
             self._exchange = None
-            self._report(Finished(self._slot, reusable=False))
+            self._report(self._finished[False])
             return Stop("normal")
         if not exchange.deadline.has_passed(self.node.now()):
             self._set_timer(exchange.deadline.at)

@@ -65,22 +65,28 @@ class StreamingWorker(GenServer):
     """The part of a worker that knows streams."""
 
     _family: Family
-    _slot: int
-    _port: Ref | None = None
-    """Whose pool it is in; the family's may be a later one."""
-    _link: Link | None = None
-    _exchange: Exchange | None = None
-    _answer: says.Answer | None = None
-    _detached = False
-    _held: deque[says.Deed | Came] | None = None
-    """What came after a request of the server, until that is answered."""
-    _broke_off: Error | None = None
-    """What ended a stream that was to be taken up again: its request was sent, whatever follows."""
     _resumed = 0
     _last_event_id = ""
     _retry = RETRY
-    _timer: TimerHandle | None = None
-    _timer_at = inf
+
+    def _begin_books(self, slot: int) -> None:
+        # What is read for every call is in the actor itself: to read what only its class has takes
+        # several times as long.
+        self._slot = slot
+        self._finished = (Finished(slot, reusable=False), Finished(slot, reusable=True))
+        """What it reports for each exchange, by whether the connection is reusable."""
+        self._port: Ref | None = None
+        """Whose pool it is in; the family's may be a later one."""
+        self._link: Link | None = None
+        self._exchange: Exchange | None = None
+        self._answer: says.Answer | None = None
+        self._detached = False
+        self._held: deque[says.Deed | Came] | None = None
+        """What came after a request of the server, until that is answered."""
+        self._broke_off: Error | None = None
+        """What ended a stream that was to be taken up: its request was sent, whatever follows."""
+        self._timer: TimerHandle | None = None
+        self._timer_at = inf
 
     def _detach(self) -> None:
         """Leave the pool: the connection is the stream's from now on."""
@@ -156,7 +162,7 @@ class StreamingWorker(GenServer):
         if not old or not last_event_id or self._resumed >= MAX_RESUMED:
             self._exchange = None
             if not self._detached:
-                self._report(Finished(self._slot, reusable=False))
+                self._report(self._finished[False])
             exchange.refuse(error)
             return Stop("normal")
         self._broke_off = error

@@ -7,6 +7,7 @@ outcome is said once; after `Over` and its outcome, or `Interrupted`, the answer
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from snodo_actors.machines.answer_deeds import (
@@ -130,18 +131,18 @@ class Answer:
         for item in items:
             if self.over:
                 break
-            if type(item) is bytes:
+            if isinstance(item, bytes):
                 if self._events is not None:
                     self._read_events(self._events.feed(item), item, deeds)
                 elif self._verdict is None:
                     self._gather(item)
-            elif type(item) is Head:
+            elif isinstance(item, Head):
                 self._begin(item, deeds)
-            elif type(item) is End:
+            elif isinstance(item, End):
                 self._end(item, deeds)
-            elif type(item) is Truncated:
+            elif isinstance(item, Truncated):
                 self._cut(deeds)
-            elif type(item) is TooLarge:
+            elif isinstance(item, TooLarge):
                 self._stop(Failed(response_too_large(self._max_bytes)), deeds)
             else:
                 assert isinstance(item, Malformed)
@@ -168,7 +169,7 @@ class Answer:
         else:
             self._events = EventStream(self._max_bytes if self._by_event else None)
             if self._by_event:
-                self._head = head._replace(fields=())  # a stream may last for days
+                self._head = replace(head, fields=())  # a stream may last for days
             deeds.append(Streaming())
 
     # ---- the end

@@ -27,7 +27,7 @@ from snodo_actors.wire.http1_items import (
     TooLarge,
     Truncated,
 )
-from snodo_actors.wire.http1_request import request_bytes, request_prefix
+from snodo_actors.wire.http1_request import field_lines, request_bytes, request_prefix
 
 __all__ = [
     "End",
@@ -37,6 +37,7 @@ __all__ = [
     "ResponseReader",
     "TooLarge",
     "Truncated",
+    "field_lines",
     "request_bytes",
     "request_prefix",
 ]

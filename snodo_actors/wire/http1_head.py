@@ -109,12 +109,12 @@ def without_body(head: Head, framing: Framing | Malformed) -> Framing | Malforme
 
 
 def _read_framing(head: Head) -> Framing | Malformed:
-    status, minor, fields = head
+    status, fields = head.status, head.fields
     if len(fields) > MAX_FIELDS:
         return _TOO_MANY
     lengths: bytes | None = None
     codings: bytes | None = None
-    is_reusable = minor > 0
+    is_reusable = head.minor > 0
     for name, value in fields:
         if name in _FRAMING:
             if name == b"content-length":  # what is said several times is the same as a list

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-
-class _Read(NamedTuple):
-    status: int
-    minor: int
-    fields: tuple[tuple[bytes, bytes], ...]
+# Not tuples with names: to read one of those takes four times as long, and what is here is read for
+# every response.
 
 
-class Head(_Read):
+@dataclass(frozen=True, slots=True)
+class Head:
     """The status line and the fields of a final response.
 
     The version is HTTP/1.*minor*. Names are in lower case, values without the blanks around them.
-    What many responses say is read once, and so is what each of them is asked for here.
     """
 
-    @cached_property
-    def is_event_stream(self) -> bool:
-        """Whether the body is an event stream."""
-        return (self.first(b"content-type") or b"")[:17].lower() == b"text/event-stream"
+    status: int
+    minor: int
+    fields: tuple[tuple[bytes, bytes], ...]
+    is_event_stream: bool = field(init=False, compare=False)
+    """Whether the body is an event stream."""
+    coding: str = field(init=False, compare=False)
+    """What the body was coded with besides `identity`; empty: nothing."""
 
-    @cached_property
-    def coding(self) -> str:
-        """What the body was coded with besides `identity`; empty: nothing."""
+    def __post_init__(self) -> None:
+        media_type = (self.first(b"content-type") or b"")[:17].lower()
+        object.__setattr__(self, "is_event_stream", media_type == b"text/event-stream")
         codings = [
             coding.strip().decode("latin-1").lower()
             for value in self.all(b"content-encoding")
             for coding in value.split(b",")
         ]
-        return ", ".join(coding for coding in codings if coding not in ("", "identity"))
+        coding = ", ".join(coding for coding in codings if coding not in ("", "identity"))
+        object.__setattr__(self, "coding", coding)
 
     def first(self, name: bytes) -> bytes | None:
         """Give the first value of the field *name*, which is in lower case."""
@@ -46,7 +47,8 @@ class Head(_Read):
         return [value for known, value in self.fields if known == name]
 
 
-class End(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class End:
     """The response was read to its exact end.
 
     *reusable*: the connection may carry another request. *framed*: the response itself said where

@@ -10,14 +10,17 @@ def request_prefix(method: str, target: str, host: str) -> bytes:
     return f"{method} {target} HTTP/1.1\r\nhost: {host}\r\n".encode()
 
 
-def request_bytes(
-    prefix: bytes, fields: Iterable[tuple[bytes, bytes]], body: bytes, *, keep_alive: bool
-) -> bytes:
-    """Write a whole request; *fields* were checked, and have none of host, length, connection."""
+def field_lines(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Write *fields*, which were checked, and have none of host, length, connection."""
+    return b"".join([b"%b: %b\r\n" % field for field in fields])
+
+
+def request_bytes(prefix: bytes, lines: bytes, body: bytes, keep_alive: bool) -> bytes:
+    """Write a whole request, with the *lines* of its fields."""
     connection = b"keep-alive" if keep_alive else b"close"
     return b"%b%bcontent-length: %d\r\nconnection: %b\r\n\r\n%b" % (
         prefix,
-        b"".join([b"%b: %b\r\n" % field for field in fields]),
+        lines,
         len(body),
         connection,
         body,

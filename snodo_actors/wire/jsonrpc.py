@@ -81,7 +81,7 @@ def read_response(
         result_type = result.get("resultType", "complete")
         if result_type == "input_required":
             return InputRequired(result)
-        if version is not None and is_stateless(version) and result_type not in result_types:
+        if result_type not in result_types and version is not None and is_stateless(version):
             return malformed_response(response)
         return result
     if "result" in response:

@@ -6,13 +6,15 @@ the node's loop. Knows nothing of pools, of JSON-RPC, nor of how the bytes trave
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from snodo_actors.wire.headers import Fields
 from snodo_actors.wire.http1 import Item
 
 
-class Outgoing(NamedTuple):
+@dataclass(slots=True, repr=False)
+class Outgoing:
     """One request."""
 
     method: str

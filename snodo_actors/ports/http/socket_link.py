@@ -18,14 +18,23 @@ from snodo_actors.ports.http.link import NOBODY, LinkEvents, Outgoing
 from snodo_actors.ports.http.origin import Origin
 from snodo_actors.ports.http.socket_writer import SocketWriter
 from snodo_actors.ports.readiness import Watch, watch_readable
-from snodo_actors.wire.http1 import End, Head, Item, ResponseReader, Truncated, request_bytes
+from snodo_actors.wire.headers import Fields
+from snodo_actors.wire.http1 import (
+    End,
+    Head,
+    Item,
+    ResponseReader,
+    Truncated,
+    field_lines,
+    request_bytes,
+)
 from supervisors import Node
 
 READ_BYTES: Final = 1 << 18
 """The most bytes a read takes."""
 
 
-class _Shared(threading.local):
+class _Shared:
     """What the links of one thread share.
 
     Attributes:
@@ -33,27 +42,36 @@ class _Shared(threading.local):
         due: On how many of them a response is due.
     """
 
+    __slots__ = ("due", "view")
+
     def __init__(self) -> None:
         self.view = memoryview(bytearray(READ_BYTES))
         self.due = 0
 
 
-_shared = _Shared()
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.shared = _Shared()
 
 
-def has_something(sock: socket.socket) -> bool:
-    """Tell whether *sock* has bytes or its end right now; true where only a read can tell."""
-    if not hasattr(select, "poll"):  # as on Windows
-        return True
-    look = select.poll()
-    look.register(sock, select.POLLIN)
-    return bool(look.poll(0))
+_of_thread = _OfThread()
 
 
 class SocketLink(SocketWriter):
     """Carries requests over a connected socket, which it owns."""
 
-    __slots__ = ("_events", "_first", "_keep_alive", "_origin", "_reader", "_watch")
+    __slots__ = (
+        "_events",
+        "_fields",
+        "_first",
+        "_keep_alive",
+        "_lines",
+        "_look",
+        "_origin",
+        "_reader",
+        "_shared",
+        "_watch",
+    )
 
     def __init__(
         self,
@@ -66,9 +84,14 @@ class SocketLink(SocketWriter):
         super().__init__(node, sock, tls)
         self._origin = origin
         self._events = events
+        self._shared = _of_thread.shared  # a link stays in its thread
+        # The fields of the last request, and how they are written: those of the next are the same.
+        self._fields: Fields = ()
+        self._lines = b""
         self._reader: ResponseReader | None = None  # there while a response is due
         self._keep_alive = True
         self._first = 0  # how much its reader takes at first, if that matters
+        self._look: select.poll | None = None
         self._watch: Watch | None = None
         self.resume()
 
@@ -80,16 +103,19 @@ class SocketLink(SocketWriter):
         self._reader = ResponseReader(
             max_bytes, head_request=request.method == "HEAD", streams=request.streams
         )
-        _shared.due += 1
+        self._shared.due += 1
         self._keep_alive = request.keep_alive
         # Whoever wants no limit says so once it has the head: no more comes with that than is
         # allowed in any case.
         self._first = max_bytes if max_bytes is not None and max_bytes < READ_BYTES else 0
         self.sent_bytes = 0
+        lines, keep_alive = self._lines, request.keep_alive
+        if request.fields != self._fields:
+            lines = field_lines(request.fields)
+            if keep_alive:  # else there is no next one
+                self._fields, self._lines = request.fields, lines
         prefix = self._origin.prefix(request.method)
-        self._write(
-            request_bytes(prefix, request.fields, request.body, keep_alive=request.keep_alive)
-        )
+        self._write(request_bytes(prefix, lines, request.body, keep_alive))
 
     def _give_up(self) -> None:
         """Take what the server said before it stopped to listen, such as why; then it is over."""
@@ -120,7 +146,7 @@ class SocketLink(SocketWriter):
         """Tell whether a request can be sent: idle, open, and nothing waits to be read."""
         if self._sock is None or self._reader is not None:
             return False
-        if not has_something(self._sock):
+        if not self._has_something(self._sock):
             return True
         reason: OSError | str
         try:
@@ -138,10 +164,20 @@ class SocketLink(SocketWriter):
         self._node.loop.soon(partial(self._tell_lost, reason))
         return False
 
+    def _has_something(self, sock: socket.socket) -> bool:
+        """Tell whether there are bytes or the end right now; true where only a read can tell."""
+        look = self._look
+        if look is None:
+            if not hasattr(select, "poll"):  # as on Windows
+                return True
+            look = self._look = select.poll()
+            look.register(sock, select.POLLIN)
+        return bool(look.poll(0))
+
     def _ready(self) -> None:
         # What this causes is done in this turn of the loop, not in the next, unless others may have
         # come in this turn: what all of them cause is done at once then, which costs less.
-        if _shared.due < 2:
+        if self._shared.due < 2:
             self._node.do_at_once(self._read_what_is_ready)
         else:
             self._read_what_is_ready()
@@ -182,7 +218,7 @@ class SocketLink(SocketWriter):
         tls = self._tls
         if tls is not None and tls.ended:
             return None
-        view = _shared.view
+        view = self._shared.view
         size = self._open_socket().recv_into(view)
         if not size:
             return None
@@ -256,7 +292,7 @@ class SocketLink(SocketWriter):
         """Await a response no more; what was to read it, if one was due."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            _shared.due -= 1
+            self._shared.due -= 1
         return reader
 
     def _tell_lost(self, reason: OSError | str) -> None:

@@ -20,6 +20,7 @@ from snodo_actors.wire.http1 import (
     Malformed,
     ResponseReader,
     Truncated,
+    field_lines,
     request_bytes,
     request_prefix,
 )
@@ -241,10 +242,10 @@ def test_a_request() -> None:
     assert prefix == b"POST /mcp?x=y HTTP/1.1\r\nhost: example.test:8080\r\n"
 
     fields = [(b"accept", b"a"), (b"Mcp-Param-X", b""), (b"accept", b"b")]
-    assert request_bytes(prefix, fields, b"{}", keep_alive=True) == (
+    assert request_bytes(prefix, field_lines(fields), b"{}", True) == (
         prefix + b"accept: a\r\nMcp-Param-X: \r\naccept: b\r\n"
         b"content-length: 2\r\nconnection: keep-alive\r\n\r\n{}"
     )
-    assert request_bytes(prefix, (), b"", keep_alive=False) == (
+    assert request_bytes(prefix, b"", b"", False) == (
         prefix + b"content-length: 0\r\nconnection: close\r\n\r\n"
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import h11
@@ -60,7 +61,7 @@ LIMITS = st.none() | st.integers(0, 100)
 
 
 def without_reuse(items: list) -> list:
-    return [item._replace(reusable=False) if isinstance(item, End) else item for item in items]
+    return [replace(item, reusable=False) if isinstance(item, End) else item for item in items]
 
 
 @given(st.lists(st.binary()) | st.lists(NEARLY), LIMITS, st.booleans())
