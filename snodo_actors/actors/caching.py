@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -44,12 +44,12 @@ class Store:
         with self._lock:
             self._cache.store(key, text, hints, size=size, generation=generation, now=self._now())
 
-    def notified(self, namespace: Hashable, method: object, params: object) -> None:
+    def notified(self, namespaces: Iterable[Hashable], method: object, params: object) -> None:
         """Forget what an event of a stream makes stale; to be called as soon as it arrives."""
         if not isinstance(method, str):
             return
         with self._lock:
-            self._cache.invalidate(namespace, method, params)
+            self._cache.invalidate(namespaces, method, params)
 
     def forget(self, namespace: Hashable) -> None:
         """Forget the results of a connection that has ended."""

@@ -249,8 +249,7 @@ class HttpServerStream(GenServer):
         if method == "notifications/cancelled":
             self._handlers.stop(self._requests.cancelled(params.get("requestId")))
             return
-        for namespace in family.namespaces:
-            caching.STORE.notified(namespace, method, params)
+        caching.STORE.notified(family.namespaces, method, params)
         if isinstance(family.http.server_stream, Ref):
             family.http.server_stream.send(("snodo_notification", method, params))
 

@@ -132,8 +132,7 @@ class HttpStream(GenServer):
                 self._subscriber.send(Cancelled(self._id))
                 return Stop("normal")
             return None
-        for namespace in self._family.namespaces:
-            caching.STORE.notified(namespace, method, params)
+        caching.STORE.notified(self._family.namespaces, method, params)
         batch.append(Notified(self._id, method, params))
         return None
 

@@ -70,7 +70,7 @@ class Asked:
         elif "method" in message:
             params = message.get("params")
             if is_object(params):
-                caching.STORE.notified(self.namespace, message["method"], params)
+                caching.STORE.notified((self.namespace,), message["method"], params)
                 self.subscriber.send(Notified(self.id, message["method"], params))
         elif message.get("id") == self.id:
             self.subscriber.send(Answered(self.id, message))

@@ -261,7 +261,8 @@ class Peer:
             case Progressed(waiter, params):
                 waiter.progressed(params)
             case StreamNotified(subscriber, method, params):
-                caching.STORE.notified(self.namespace, method, params)  # before any later answer
+                # Before any later answer.
+                caching.STORE.notified((self.namespace,), method, params)
                 notified = Notified(subscription_id(params), method, params)
                 self._batches.setdefault(subscriber, []).append(notified)
             case StreamAnswered(subscriber):

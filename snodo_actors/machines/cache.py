@@ -7,7 +7,7 @@ or connections. It is not locked: whoever shares it between threads does that.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -137,8 +137,11 @@ class Cache(Generic[R]):
             self._remove(next(iter(self._entries)))
         return True
 
-    def invalidate(self, namespace: Hashable, method: str, params: object) -> int:
-        """Remove what the notification *method* makes stale at one server; count the removed."""
+    def invalidate(self, namespaces: Iterable[Hashable], method: str, params: object) -> int:
+        """Remove what the notification *method* makes stale; count the removed.
+
+        *namespaces*: those of the server it came from.
+        """
         if method == "notifications/resources/updated":
             uri = params.get("uri") if is_object(params) else None
             if not isinstance(uri, str):
@@ -152,7 +155,7 @@ class Cache(Generic[R]):
         self._generation += 1
         if not self._entries:
             return 0  # as in a program that keeps nothing, and may have thousands of streams
-        subjects = [(namespace, method, uri) for method in methods]
+        subjects = [(namespace, method, uri) for namespace in namespaces for method in methods]
         stale = [key for subject in subjects for key in self._subjects.get(subject, ())]
         for key in stale:
             self._remove(key)

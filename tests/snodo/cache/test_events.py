@@ -172,9 +172,9 @@ def test_an_event_that_makes_nothing_stale_does_not_stand_in_the_way(
     server: Counted, store: caching.Store
 ) -> None:
     def answer(_message: Any) -> Any:
-        store.notified(("runtime", server), "notifications/message", {})
-        store.notified(("runtime", server), "notifications/resources/updated", {"uri": 1})
-        store.notified(("runtime", server), ["notifications/tools/list_changed"], {})
+        store.notified([("runtime", server)], "notifications/message", {})
+        store.notified([("runtime", server)], "notifications/resources/updated", {"uri": 1})
+        store.notified([("runtime", server)], ["notifications/tools/list_changed"], {})
         return {"contents": [], "ttlMs": 60_000, "cacheScope": "public"}
 
     server.answers["resources/read"] = answer

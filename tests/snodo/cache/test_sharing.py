@@ -251,7 +251,7 @@ def test_a_private_result_is_found_by_who_is_told_late() -> None:
 def test_what_changed_after_the_first_look_counts(store: caching.Store) -> None:
     request = looked_up(caching.Sharing(URL))
     assert request.lookup is not None
-    store.notified(URL, "notifications/tools/list_changed", {})
+    store.notified([URL], "notifications/tools/list_changed", {})
     assert not request.lookup.answers(request, "a token")
     request.settle({"contents": [], "ttlMs": 60_000, "cacheScope": "private"})
 
@@ -333,7 +333,7 @@ def test_many_threads_may_look_keep_and_forget_at_a_time(
             if index % 10 == own:
                 params = {"uri": f"x:{index % 97}"}
                 namespace = ("runtime", server)
-                store.notified(namespace, "notifications/resources/updated", params)
+                store.notified([namespace], "notifications/resources/updated", params)
 
     threads = [threading.Thread(target=run, args=(own,)) for own in range(1, 7)]
     for thread in threads:

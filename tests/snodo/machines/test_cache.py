@@ -159,7 +159,7 @@ def test_invalidation(method, params, gone):
         store(cache, each.private("ada"), hints=PRIVATE)
         store(cache, Key("m", each.method, each.uri, each.rest))
 
-    assert 2 * len(gone or ()) == cache.invalidate("n", method, params)
+    assert 2 * len(gone or ()) == cache.invalidate(["n"], method, params)
     for name, each in keys.items():
         for one in (each, each.private("ada")):
             assert (name in (gone or ())) == (cache.lookup(one, 1.0) is None)
@@ -170,7 +170,7 @@ def test_invalidation(method, params, gone):
 def test_what_was_asked_before_an_invalidation_is_not_kept_after_it():
     cache = Cache[str]()
     before = cache.generation
-    cache.invalidate("another server", "notifications/tools/list_changed", {})
+    cache.invalidate(["another server"], "notifications/tools/list_changed", {})
     assert not store(cache, key(), generation=before)
     assert store(cache, key())
 
@@ -268,7 +268,7 @@ class Shared(RuleBasedStateMachine):
     )
     def invalidate(self, namespace, event):
         method, params, stale = event
-        self.cache.invalidate(namespace, method, params)
+        self.cache.invalidate([namespace], method, params)
         self.generation += stale is not None
         for key in list(self.model):
             if key.namespace == namespace and (key.method, key.uri) == stale:
