@@ -109,7 +109,7 @@ class SubscriptionActor(GenServer):
     def init(self, listen: Listen) -> None:
         """Watch the owner and ask the port whether it is ready."""
         self.listen = listen
-        listen.opening.actor = self.ref
+        self._me = listen.opening.actor = self.ref
         self._owner_watch = monitor(listen.owner)
         self._port: Ref | None = None
         self._port_watch: Monitor | None = None
@@ -259,7 +259,7 @@ class SubscriptionActor(GenServer):
                 case stream.Refused(error):
                     self.listen.opening.try_fail(error.again().named(self.listen.who))
                 case stream.Deliver(payloads):
-                    me = self.ref
+                    me = self._me
                     for payload in payloads:
                         if payload[0] == "dropped" and telemetry.handlers:
                             self._tell_dropped(payload[1])

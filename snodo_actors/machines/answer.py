@@ -259,12 +259,13 @@ class Answer:
             if isinstance(event, EventTooLarge):
                 self._stop(Failed(response_too_large(self._max_bytes)), deeds)
                 return
-            if event.type != "message":
+            data, kind, _ = event
+            if kind != "message":
                 continue
             try:
-                message: Any = codec.decode(event.data)
+                message: Any = codec.decode(data)
             except codec.DuplicateKey:
-                self._stop(Failed(malformed_response(event.data.decode("utf-8", "replace"))), deeds)
+                self._stop(Failed(malformed_response(data.decode("utf-8", "replace"))), deeds)
                 return
             except codec.MalformedJSON:
                 continue
@@ -275,4 +276,4 @@ class Answer:
             elif self._is_response(message):
                 assert self._head is not None
                 self._answered = True
-                deeds.append(Response(message, event.data, self._head))
+                deeds.append(Response(message, data, self._head))

@@ -105,6 +105,15 @@ class ChunkedBody:
 
     def feed(self, data: bytes, at: int, items: list[Item]) -> bool:
         """Take the bytes of *data* from *at* on."""
+        before = len(items)
+        is_over = self._read(data, at, items)
+        if len(items) - before > 1:
+            # What came together is handed on together: each piece costs its reader as much again.
+            pieces = [item for item in items[before:] if isinstance(item, bytes)]
+            items[before : before + len(pieces)] = [b"".join(pieces)]
+        return is_over
+
+    def _read(self, data: bytes, at: int, items: list[Item]) -> bool:
         while self._trailers is None:
             if self._left:
                 piece = data[at : at + self._left]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 _BOM: Final = b"\xef\xbb\xbf"
+_MESSAGE: Final = b"event: message"
 _RETRY_DIGITS: Final = 18
 
 
@@ -124,6 +125,8 @@ class EventStream:
     def _take(self, line: bytes, parsed: list[Parsed]) -> None:
         if line[:5] == b"data:":
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+        elif line == _MESSAGE:  # as most say, and need not
+            self._type = "message"
         elif line:
             if not self._take_field(*line.split(b":", 1)):
                 return
