@@ -39,7 +39,7 @@ class _Shared:
 
     Attributes:
         view: Where they read to, one after another.
-        due: On how many of them a response is due.
+        due: On how many of them a response is due, but those that are for one request only.
     """
 
     __slots__ = ("due", "view")
@@ -103,8 +103,8 @@ class SocketLink(SocketWriter):
         self._reader = ResponseReader(
             max_bytes, head_request=request.method == "HEAD", streams=request.streams
         )
-        self._shared.due += 1
         self._keep_alive = request.keep_alive
+        self._shared.due += request.keep_alive
         # Whoever wants no limit says so once it has the head: no more comes with that than is
         # allowed in any case.
         self._first = max_bytes if max_bytes is not None and max_bytes < READ_BYTES else 0
@@ -175,9 +175,10 @@ class SocketLink(SocketWriter):
         return bool(look.poll(0))
 
     def _ready(self) -> None:
-        # What this causes is done in this turn of the loop, not in the next, unless others may have
-        # come in this turn: what all of them cause is done at once then, which costs less.
-        if self._shared.due < 2:
+        # What this causes is done in this turn of the loop, not in the next, unless other answers
+        # may have come in this turn: what all of them cause is done at once then, which costs less,
+        # as it goes to the same few. What a stream brings goes to actors of its own.
+        if not self._keep_alive or self._shared.due < 2:
             self._node.do_at_once(self._read_what_is_ready)
         else:
             self._read_what_is_ready()
@@ -292,7 +293,7 @@ class SocketLink(SocketWriter):
         """Await a response no more; what was to read it, if one was due."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            self._shared.due -= 1
+            self._shared.due -= self._keep_alive
         return reader
 
     def _tell_lost(self, reason: OSError | str) -> None:
